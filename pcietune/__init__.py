@@ -1,0 +1,1 @@
+"""pcietune tunes and audits PCIe ACS and ATS on GPU servers."""

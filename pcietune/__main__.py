@@ -1,0 +1,5 @@
+"""``python -m pcietune``."""
+
+from pcietune.cli.app import main
+
+main()

@@ -1,0 +1,68 @@
+"""A function's address: parse, print, order; domains wider than ffff."""
+
+import re
+
+from pcietune.errors import BadInputError
+
+_PATTERN = re.compile(
+    r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.ASCII | re.IGNORECASE
+)
+
+
+class PciAddress:
+    """Where a function is: domain, Bus, Device and Function Number.
+
+    Sorts in the order of lspci. ``domain`` is Linux's name for the specification's Segment Group;
+    it may need more than four digits (Intel VMD starts at 10000h, Azure uses all 32 bits).
+    """
+
+    __slots__ = ("bus", "device", "domain", "function")
+
+    domain: int
+    bus: int
+    device: int
+    function: int
+
+    def __init__(self, domain: int, bus: int, device: int, function: int) -> None:
+        self.domain = domain
+        self.bus = bus
+        self.device = device
+        self.function = function
+
+    @classmethod
+    def parse(cls, text: str) -> "PciAddress":
+        """Parse ``DDDD:BB:DD.F``; a missing domain means 0.
+
+        Raises:
+            BadInputError: ``text`` has another form.
+        """
+        match = _PATTERN.fullmatch(text.strip())
+        if match is None:
+            raise BadInputError(
+                f"{text!r} is not a PCI address", hint="write it as lspci -D does: 0000:3b:00.0"
+            )
+        domain, bus, device, function = (int(digits or "0", 16) for digits in match.groups())
+        return cls(domain, bus, device, function)
+
+    @property
+    def devfn(self) -> str:
+        """Device and Function Number as the kernel's ``pci=`` paths have them: ``1f.7``."""
+        return f"{self.device:02x}.{self.function:x}"
+
+    def __str__(self) -> str:
+        return f"{self.domain:04x}:{self.bus:02x}:{self.devfn}"
+
+    def __repr__(self) -> str:
+        return f"PciAddress.parse({str(self)!r})"
+
+    def _key(self) -> tuple[int, int, int, int]:
+        return (self.domain, self.bus, self.device, self.function)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PciAddress) and self._key() == other._key()
+
+    def __lt__(self, other: "PciAddress") -> bool:
+        return self._key() < other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())

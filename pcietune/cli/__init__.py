@@ -1,0 +1,1 @@
+"""Arguments in, text out, exit code: one module per command, no decisions."""

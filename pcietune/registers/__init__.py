@@ -1,0 +1,1 @@
+"""What the PCI Express specification says: functions of bytes, no I/O."""

@@ -1,0 +1,1 @@
+"""Findings and fabrics as JSON and as text."""

@@ -1,0 +1,1 @@
+"""The use cases: match, audit, plan, apply, restore."""
