@@ -1,0 +1,50 @@
+"""The doors to a machine, as Protocols: what tune needs, and pcietune.host provides."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.platform import Platform
+from pcietune.registers.config_space import ConfigSpace
+from pcietune.registers.fields import MaskedWrite
+
+
+class HostAccess(Protocol):
+    """A host, live or recorded. Everything that is read is remembered for the run."""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether this is a recording, not the machine that pcietune runs on."""
+
+    @property
+    def privileged(self) -> bool:
+        """Whether this user may read all of Configuration Space and write it."""
+
+    def platform(self) -> Platform:
+        """Return what the host is apart from its functions."""
+
+    def functions(self) -> Sequence[PciFunction]:
+        """Return every function, in the order of addresses; costs no configuration cycle."""
+
+    def state(self, function: PciFunction) -> FunctionState:
+        """Return what sysfs says of one function's state.
+
+        Raises:
+            ConfigSpaceError: The function vanished.
+        """
+
+    def config(self, function: PciFunction) -> ConfigSpace:
+        """Return the function's Configuration Space, which reads a register when asked for it.
+
+        Raises:
+            ConfigSpaceError: The function vanished, or is in D3cold and would have to be woken.
+            NotPermittedError: The kernel keeps it from this user.
+        """
+
+    def write(self, function: PciFunction, write: MaskedWrite) -> None:
+        """Write the masked bits of one register, keeping all others as they read just before.
+
+        Raises:
+            ConfigSpaceError: The function vanished or does not answer.
+            NotPermittedError: The kernel refused the write (not root, or lockdown).
+        """

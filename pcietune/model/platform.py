@@ -1,0 +1,100 @@
+"""What a host is apart from its functions: firmware names, kernel, IOMMU units and groups."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from pcietune.address import PciAddress
+
+
+class IommuKind(StrEnum):
+    """Families of IOMMU that differ in how they come to enable ATS."""
+
+    INTEL = "intel"
+    AMD = "amd"
+    ARM = "arm"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class IommuUnit:
+    """One IOMMU.
+
+    Attributes:
+        name: As below /sys/class/iommu: ``dmar0``, ``ivhd1``, ``smmu3.0x...``.
+        kind: Its family.
+        device_tlb: Whether it answers translation requests of devices; None if not known.
+            Intel: bit 2 of ``ecap``; AMD: bit 24 of ``cap``, which every unit of the host must
+            have (drivers/iommu/amd/iommu.c, amd_iommu_iotlb_sup).
+    """
+
+    name: str
+    kind: IommuKind
+    device_tlb: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class IommuGroup:
+    """One of the kernel's IOMMU groups.
+
+    Attributes:
+        number: Its name below /sys/kernel/iommu_groups.
+        type: Of its default domain: ``DMA``, ``DMA-FQ``, ``identity``, ``blocked`` ...; None if
+            unreadable. It does not say what VFIO attached.
+        members: In the order of addresses.
+    """
+
+    number: int
+    type: str | None
+    members: tuple[PciAddress, ...]
+
+    @property
+    def translates(self) -> bool | None:
+        """Whether the default domain translates addresses; None if its type is unreadable."""
+        return None if self.type is None else self.type.startswith("DMA")
+
+
+class Lockdown(Enum):
+    """The kernel's lockdown mode (/sys/kernel/security/lockdown)."""
+
+    NONE = "none"
+    INTEGRITY = "integrity"
+    CONFIDENTIALITY = "confidentiality"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A host apart from its functions.
+
+    Attributes:
+        dmi: ``sys_vendor``, ``product_name``, ``board_name``, ``bios_version`` ...: only those
+            that could be read, and no serial number.
+        kernel: Kernel release, as ``uname -r`` prints it; None if unreadable.
+        boot_id: Random for each boot; None if unreadable.
+        cmdline: The kernel command line; None if unreadable.
+        lockdown: UNKNOWN if securityfs is not mounted or not readable.
+        config_acs: Whether this kernel has the ``pci=config_acs=`` option; None if not known.
+        iommu_units: By name.
+        groups: By number; empty without an IOMMU.
+    """
+
+    dmi: Mapping[str, str]
+    kernel: str | None
+    boot_id: str | None
+    cmdline: str | None
+    lockdown: Lockdown
+    config_acs: bool | None
+    iommu_units: Mapping[str, IommuUnit]
+    groups: Mapping[int, IommuGroup]
+
+    @property
+    def pci_options(self) -> tuple[str, ...]:
+        """The comma-separated options of every ``pci=`` word on the kernel command line."""
+        words = (self.cmdline or "").split()
+        return tuple(
+            option
+            for word in words
+            if word.startswith("pci=")
+            for option in word.removeprefix("pci=").split(",")
+        )
