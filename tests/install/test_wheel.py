@@ -1,0 +1,55 @@
+"""What is shipped works where it is installed, not only in a checkout."""
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel, install it in a new environment, and give that environment's bin folder."""
+    folder = tmp_path_factory.mktemp("install")
+    pip = [sys.executable, "-m", "pip", "--quiet"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, CHECKOUT], check=True)
+    (wheel,) = folder.glob("*.whl")
+    venv.create(folder / "venv", symlinks=True)
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([*pip, "--python", python, "install", wheel], check=True)
+    return python.parent
+
+
+def test_the_version_is_the_projects(installed: Path, tmp_path: Path) -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+
+    assert project["version"] in _run(installed / "pcietune", "--version", folder=tmp_path)
+
+
+def test_the_command_and_the_module_are_the_same(installed: Path, tmp_path: Path) -> None:
+    command = _run(installed / "pcietune", "--help", folder=tmp_path)
+    module = _run(installed / "python", "-m", "pcietune", "--help", folder=tmp_path)
+
+    assert module == command
+
+
+def test_every_shipped_profile_is_found(installed: Path, tmp_path: Path) -> None:
+    names = {path.stem for path in (CHECKOUT / "profiles").glob("*.yaml")}
+
+    listed = set(_run(installed / "pcietune", "profile", "list", folder=tmp_path).split())
+
+    assert names
+    assert names <= listed
+
+
+def _run(*command: str | Path, folder: Path) -> str:
+    """Run a command of the new environment outside of the checkout, and give its output."""
+    surroundings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=folder, env=surroundings
+    ).stdout
