@@ -36,7 +36,7 @@ lint: venv ## Check format, lint rules, types and import contracts
 	$(BIN)/ruff format --check --diff .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 .PHONY: venv
 venv: .venv/develops ## Make .venv with pcietune and the tools of its developers
