@@ -1,0 +1,131 @@
+"""Findings: wanted facts, judged."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pcietune.address import PciAddress
+from pcietune.errors import ExitCode
+from pcietune.model.function import PciFunction
+from pcietune.model.location import location_order
+
+
+class Severity(StrEnum):
+    """How much a finding that fails matters; info never makes a host differ."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class State(StrEnum):
+    """How a wanted fact was found."""
+
+    PASS = "pass"  # noqa: S105 -- no password
+    FAIL = "fail"
+    PENDING = "pending"  # the kernel will do it when VFIO attaches the function
+    ERROR = "error"  # could not be read
+    SKIP = "skip"  # waived or not asked
+    NOT_APPLICABLE = "not_applicable"
+
+
+class RemedyKind(StrEnum):
+    """Where a remedy works."""
+
+    REGISTER = "register"
+    KERNEL_ARGS = "kernel-args"
+    FIRMWARE = "firmware"
+    BIOS = "bios"
+    HARDWARE = "hardware"
+    SOFTWARE = "software"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What to do about a finding.
+
+    Attributes:
+        kind: Where it works.
+        command: What to run, or one sentence where no command does it.
+    """
+
+    kind: RemedyKind
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Something found or wanted.
+
+    Attributes:
+        text: For people.
+        value: For programs: hex with the register's width, a number, a word; None if not known.
+        bits: A register's controls in lspci's spelling (``DirectTrans+``); None if it is none.
+    """
+
+    text: str
+    value: str | None = None
+    bits: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a finding is about.
+
+    Attributes:
+        path: A function's location, an IOMMU unit's name, or ``host``.
+        address: A function's address now; None if it is no function.
+        id: A function's Vendor and Device ID; None if it is no function.
+    """
+
+    path: str
+    address: PciAddress | None = None
+    id: str | None = None
+
+    @classmethod
+    def of(cls, function: PciFunction) -> "Subject":
+        """Return a function as a subject."""
+        return cls(function.location, function.address, function.id)
+
+
+HOST = Subject("host")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One wanted fact, judged.
+
+    Attributes:
+        id: Stable name: ``port.nic-side.DirectTrans``.
+        subject: What it is about.
+        severity: How much it matters if it fails.
+        state: How it was found.
+        found: What is there.
+        wanted: What should be.
+        reason: Why it is judged so, in one sentence.
+        remedy: What to do; None where nothing is to be done.
+        code: For state ERROR, the exit code that the failed reading has by itself.
+    """
+
+    id: str
+    subject: Subject
+    severity: Severity
+    state: State
+    found: Value
+    wanted: Value
+    reason: str
+    remedy: Remedy | None = None
+    code: ExitCode = ExitCode.OK
+
+    @property
+    def order(self) -> tuple[tuple[int, str], str]:
+        """By location, then id."""
+        return (location_order(self.subject.path), self.id)
+
+    def exit_code(self, *, strict: bool) -> ExitCode:
+        """Return the exit code that this finding alone asks for."""
+        if self.state is State.ERROR:
+            return self.code
+        differs = self.state is State.FAIL or (strict and self.state is State.PENDING)
+        if differs and self.severity is not Severity.INFO:
+            return ExitCode.DIFFERS
+        return ExitCode.OK

@@ -1,0 +1,71 @@
+"""Devices that depart from the specification: one row each, with its source."""
+
+from dataclasses import dataclass
+
+from pcietune.model.function import PciFunction
+from pcietune.registers.acs import AcsControl
+
+_NO_CONTROL = AcsControl(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """What is special about some devices.
+
+    Attributes:
+        vendor: Vendor ID.
+        devices: Device IDs, first and last of each range.
+        says: The departure, in one sentence.
+        source: Where that is known from.
+        dword_acs: Whether its ACS registers are 32 bits wide; such are read, never written.
+        not_set: Controls that must not be turned on.
+    """
+
+    vendor: int
+    devices: tuple[tuple[int, int], ...]
+    says: str
+    source: str
+    dword_acs: bool = False
+    not_set: AcsControl = _NO_CONTROL
+
+    def applies_to(self, function: PciFunction) -> bool:
+        """Return whether ``function`` is one of these devices."""
+        return function.vendor == self.vendor and any(
+            first <= function.device <= last for first, last in self.devices
+        )
+
+
+QUIRKS = (
+    Quirk(
+        vendor=0x8086,
+        devices=(
+            (0xA110, 0xA11F),
+            (0xA167, 0xA16A),
+            (0x9D10, 0x9D1B),
+            (0xA290, 0xA29F),
+            (0xA2E7, 0xA2EE),
+        ),
+        says="its ACS registers are 32 bits wide, so ACS Control is at +8",
+        source="kernel commit 1bf2bf229b64 (v4.7), pci_quirk_intel_spt_pch_acs_match",
+        dword_acs=True,
+    ),
+    Quirk(
+        vendor=0x12D8,
+        devices=((0x2303, 0x2304), (0x2404, 0x2404), (0xB404, 0xB404)),
+        says="ReqRedir may corrupt data unless the switch is in store-and-forward mode",
+        source="drivers/pci/quirks.c, pci_fixup_pericom_acs_store_forward (v5.16)",
+        not_set=AcsControl.P2P_REQUEST_REDIRECT,
+    ),
+    Quirk(
+        vendor=0x111D,
+        devices=((0x80B5, 0x80B5), (0x8090, 0x8090)),
+        says="its Source Validation is broken",
+        source="drivers/pci/probe.c, pci_idt_bus_quirk; pci_disable_broken_acs_cap (v7.0)",
+        not_set=AcsControl.SOURCE_VALIDATION,
+    ),
+)
+
+
+def quirk_of(function: PciFunction) -> Quirk | None:
+    """Return what is special about ``function``, or None."""
+    return next((quirk for quirk in QUIRKS if quirk.applies_to(function)), None)

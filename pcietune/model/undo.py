@@ -1,0 +1,84 @@
+"""What is kept of every change, so that it can be undone: also after a kill in the middle."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from pcietune.address import PciAddress
+
+
+@dataclass(frozen=True, slots=True)
+class UndoEntry:
+    """One masked change of one 16-bit register.
+
+    Attributes:
+        group: Location of the switch group's topmost upstream port.
+        location: Of the function, which survives a renumbering of the buses.
+        address: Of the function when the change was made.
+        id: Vendor and Device ID: ``1000:c010``.
+        offset: Of the register, in bytes from the start of Configuration Space.
+        mask: The bits that the change is about.
+        old: Those bits before.
+        new: Those bits as wanted.
+    """
+
+    group: str
+    location: str
+    address: PciAddress
+    id: str
+    offset: int
+    mask: int
+    old: int
+    new: int
+
+
+class Outcome(StrEnum):
+    """How a recorded change ended."""
+
+    BEGUN = "begun"  # its run never said: it was killed
+    KEPT = "kept"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """A change and how it ended."""
+
+    entry: UndoEntry
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRecord:
+    """All that was recorded on this host.
+
+    Attributes:
+        boot_id: Of the boot whose changes these are.
+        changes: In the order in which they were begun.
+        found: Wanted bits that were set before pcietune first wrote anything in that boot.
+    """
+
+    boot_id: str
+    changes: tuple[RecordedChange, ...] = ()
+    found: tuple[UndoEntry, ...] = ()
+
+    @property
+    def unfinished(self) -> tuple[UndoEntry, ...]:
+        """Changes whose run was killed before it could say how they ended."""
+        return tuple(c.entry for c in self.changes if c.outcome is Outcome.BEGUN)
+
+
+class UndoStore(Protocol):
+    """Where changes are recorded; each call has reached the disk when it returns.
+
+    Every method raises NotPermittedError where the record cannot be kept.
+    """
+
+    def begin(self, entry: UndoEntry) -> None:
+        """Record a change that is about to be made."""
+
+    def settle(self, group: str, *, kept: bool) -> None:
+        """Record how all begun changes of a switch group ended."""
+
+    def note_found(self, entry: UndoEntry) -> None:
+        """Record wanted bits that were already set, which restore must leave."""

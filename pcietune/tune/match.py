@@ -1,0 +1,86 @@
+"""Which profile describes a host, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from pcietune.errors import NoProfileError
+from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
+from pcietune.model.profile import Profile
+from pcietune.model.switch_group import switch_groups
+from pcietune.tune.roles import assign_roles
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """How one profile fits a host.
+
+    Attributes:
+        profile: The profile.
+        why: One sentence per criterion: those that hold, or if any does not, those that do not.
+        fits: Whether all hold.
+    """
+
+    profile: Profile
+    why: tuple[str, ...]
+    fits: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool]:
+        """How specific it is: DMI and ids over ids over class; generic ones come last."""
+        match = self.profile.match
+        exact = any("*" not in pattern for pattern in match.pattern.ids)
+        return (not self.profile.generic, bool(match.dmi), exact, bool(match.pattern.ids))
+
+
+def match_profile(profile: Profile, fabric: Fabric, host: HostAccess) -> MatchResult:
+    """Return whether ``profile`` fits the host, and why or why not."""
+    match = profile.match
+    holds: list[str] = []
+    fails: list[str] = []
+    if match.pattern.ids or match.pattern.classes:
+        here = [f for f in fabric.functions.values() if match.pattern.matches(f)]
+        ids = ", ".join(match.pattern.ids)
+        classes = ", ".join(f"class {code:04x}" for code in match.pattern.classes)
+        wanted = " ".join(filter(None, (ids, classes)))
+        if here:
+            holds.append(f"{len(here)} x {', '.join(sorted({f.id for f in here}))} ({wanted})")
+        else:
+            fails.append(f"no function {wanted}")
+    if match.switch_group:
+        groups = switch_groups(fabric, assign_roles(profile, fabric, host), profile)
+        if groups:
+            holds.append(f"{len(groups)} switches carry a GPU and a NIC")
+        else:
+            fails.append("no switch carries both a GPU and a NIC")
+    dmi = host.platform().dmi
+    for name, pattern in match.dmi.items():
+        value = dmi.get(name)
+        if value is not None and fnmatchcase(value, pattern):
+            holds.append(f"DMI {name} is {value!r}")
+        else:
+            fails.append(f"DMI {name} is {value!r}, not {pattern!r}")
+    return MatchResult(profile, tuple(fails or holds), fits=not fails)
+
+
+def choose(results: Sequence[MatchResult]) -> MatchResult:
+    """Return the most specific profile that fits.
+
+    Raises:
+        NoProfileError: None fits, or two are equally specific.
+    """
+    fitting = sorted((r for r in results if r.fits), key=lambda r: r.rank, reverse=True)
+    if not fitting:
+        raise NoProfileError(
+            "no profile matches this host's GPUs",
+            hint="pcietune profile match says why not; --profile names one",
+        )
+    best = [result for result in fitting if result.rank == fitting[0].rank]
+    if len(best) > 1:
+        names = " and ".join(result.profile.name for result in best)
+        raise NoProfileError(
+            f"the profiles {names} match this host equally well",
+            hint="name one with --profile, or in /etc/pcietune/pcietune.yaml",
+        )
+    return best[0]

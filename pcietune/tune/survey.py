@@ -1,0 +1,47 @@
+"""Look at a host's fabric: which functions there are, what kind the ports above them are."""
+
+from collections.abc import Callable
+
+from pcietune.address import PciAddress
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
+from pcietune.model.function import PciFunction
+from pcietune.registers.express import Express, PortType
+
+_DISPLAY_VGA = 0x0300
+_DISPLAY_3D = 0x0302
+_PROCESSING_ACCELERATOR = 0x1200
+_VGA_GPU_VENDORS = (0x10DE, 0x1002)  # NVIDIA, AMD; a BMC's VGA is no GPU
+
+
+def is_gpu(function: PciFunction) -> bool:
+    """Return whether ``function`` is a GPU or alike, whatever any profile says."""
+    return function.device_class in (_DISPLAY_3D, _PROCESSING_ACCELERATOR) or (
+        function.device_class == _DISPLAY_VGA and function.vendor in _VGA_GPU_VENDORS
+    )
+
+
+def survey(host: HostAccess, concerns: Callable[[PciFunction], bool]) -> Fabric:
+    """Return the host's fabric, with the port types of the bridges above the functions concerned.
+
+    Only those bridges' registers are read. One that cannot be read keeps no port type here; what
+    is judged of it later says why.
+    """
+    functions = host.functions()
+    by_address = {function.address: function for function in functions}
+    bridges = {port for function in functions if concerns(function) for port in function.ports}
+    port_types: dict[PciAddress, PortType] = {}
+    for address in sorted(bridges & by_address.keys()):
+        port_type = _port_type(host, by_address[address])
+        if port_type is not None:
+            port_types[address] = port_type
+    return Fabric(functions, port_types)
+
+
+def _port_type(host: HostAccess, bridge: PciFunction) -> PortType | None:
+    try:
+        express = Express.find(host.config(bridge))
+        return None if express is None else express.port_type
+    except PcietuneError:
+        return None
