@@ -4,7 +4,7 @@
 PYTHON ?= $(shell /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo /usr/bin/python3 || echo python3)
 # One of the bench's machines, such as small; unset means all of them.
-MACHINE ?=
+MACHINE =
 
 BIN := .venv/bin
 PYTEST := $(BIN)/coverage run -m pytest
