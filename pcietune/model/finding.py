@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pcietune.address import PciAddress
-from pcietune.errors import ExitCode
+from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.function import PciFunction
 from pcietune.model.location import location_order
 
@@ -115,6 +115,23 @@ class Finding:
     reason: str
     remedy: Remedy | None = None
     code: ExitCode = ExitCode.OK
+
+    @classmethod
+    def unread(
+        cls, finding_id: str, subject: Subject, wanted: Value, error: PcietuneError
+    ) -> "Finding":
+        """Return the finding about something that could not be read, which is never a pass."""
+        return cls(
+            id=finding_id,
+            subject=subject,
+            severity=Severity.ERROR,
+            state=State.ERROR,
+            found=Value("not known"),
+            wanted=wanted,
+            reason=str(error),
+            remedy=Remedy(RemedyKind.SOFTWARE, error.hint) if error.hint else None,
+            code=error.exit_code,
+        )
 
     @property
     def order(self) -> tuple[tuple[int, str], str]:

@@ -36,18 +36,18 @@ class ConfigSpace:
             NotPermittedError: The kernel keeps it from this user.
         """
         known = self._seen.get((offset, width))
-        if known is None:
-            known = self._seen[offset, width] = self.read_again(offset, width)
-        return known
+        return self.read_again(offset, width) if known is None else known
 
     def read_again(self, offset: int, width: int) -> int:
-        """Return what the register reads now, whatever it read before; same errors as ``read``."""
+        """Return what the register reads now, and remember that; same errors as ``read``."""
         if offset % width or not 0 <= offset <= self.size - width:
             raise ConfigSpaceError(
                 f"{self.address}: no {width}-byte register at {offset:#05x} in "
                 f"{self.size} bytes of Configuration Space"
             )
-        return int.from_bytes(self._fetch(offset, width), "little")
+        value = int.from_bytes(self._fetch(offset, width), "little")
+        self._seen[offset, width] = value
+        return value
 
     def read_word(self, offset: int) -> int:
         """Return the 16-bit capability or control register at ``offset``; remembered.
@@ -61,10 +61,6 @@ class ConfigSpace:
         if word == 0xFFFF:
             raise does_not_answer(self.address)
         return word
-
-    def forget(self) -> None:
-        """Drop what was remembered, since the function may have changed."""
-        self._seen.clear()
 
     def _fetch(self, offset: int, width: int) -> bytes:
         """Return exactly ``width`` bytes at ``offset``, or raise as ``read`` says."""

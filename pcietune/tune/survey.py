@@ -1,6 +1,7 @@
 """Look at a host's fabric: which functions there are, what kind the ports above them are."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
@@ -40,8 +41,7 @@ def survey(host: HostAccess, concerns: Callable[[PciFunction], bool]) -> Fabric:
 
 
 def _port_type(host: HostAccess, bridge: PciFunction) -> PortType | None:
-    try:
+    with suppress(PcietuneError):
         express = Express.find(host.config(bridge))
         return None if express is None else express.port_type
-    except PcietuneError:
-        return None
+    return None

@@ -1,0 +1,178 @@
+"""Apply a plan: all writes of a switch group or none of them."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from pcietune.errors import (
+    ExitCode,
+    IgnoredWriteError,
+    InconsistentHostError,
+    NotPermittedError,
+    PcietuneError,
+    RolledBackError,
+)
+from pcietune.model.access import HostAccess
+from pcietune.model.plan import GroupFailure, Plan, PlannedWrite, WriteDone
+from pcietune.model.undo import UndoEntry, UndoRecord, UndoStore
+from pcietune.registers.fields import MaskedWrite
+
+
+@dataclass(slots=True)
+class Applied:
+    """What a run of apply did.
+
+    Attributes:
+        kept: Writes that stand.
+        failures: Switch groups that could not be changed.
+        interrupted: Whether it was asked to stop, and undid all it had done.
+    """
+
+    kept: list[WriteDone] = field(default_factory=list)
+    failures: list[GroupFailure] = field(default_factory=list)
+    interrupted: bool = False
+
+    def exit_code(self) -> ExitCode:
+        """Return the exit code that the run alone asks for."""
+        codes = [failure.error.exit_code for failure in self.failures]
+        if self.interrupted:
+            codes.append(ExitCode.INTERRUPTED)
+        return ExitCode.of_several(codes)
+
+
+def apply(
+    plan: Plan,
+    host: HostAccess,
+    undo: UndoStore,
+    *,
+    stop: Callable[[], bool],
+    progress: Callable[[PlannedWrite], None],
+) -> Applied:
+    """Make the plan's writes, one switch group after the other.
+
+    A group in which a write fails is rolled back and the next one is begun; but a refusal by the
+    kernel or an undo record that cannot be kept would meet every group, so it ends the run.
+
+    Args:
+        plan: What to do.
+        host: Where.
+        undo: Has recorded each change before it is made.
+        stop: Asked before each write whether to stop; then everything of this run is undone.
+        progress: Told of each write before it is made.
+    """
+    applied = Applied()
+    for name, writes in groupby(plan.writes, key=lambda planned: planned.group):
+        begun: list[WriteDone] = []
+        try:
+            for planned in writes:
+                if stop():
+                    break
+                progress(planned)
+                _make(planned, host, undo, begun)
+            if not stop():
+                undo.settle(name, kept=True)
+        except PcietuneError as error:
+            applied.failures.append(GroupFailure(name, _roll_back(begun, host, undo, name, error)))
+            if isinstance(error, NotPermittedError):
+                break
+            continue
+        if stop():
+            applied.interrupted = True
+            _undo_all(applied, begun, host, undo)
+            break
+        applied.kept += begun
+    return applied
+
+
+def newly_found(plan: Plan, record: UndoRecord | None) -> list[UndoEntry]:
+    """Return what the plan found set and no record of this boot knows: restore must leave it."""
+    if record is None:
+        return list(plan.found)
+    known = {
+        (entry.location, entry.offset, bit)
+        for entry in (*record.found, *(change.entry for change in record.changes))
+        for bit in _bits(entry.mask)
+    }
+    return [e for e in plan.found if (e.location, e.offset, e.mask) not in known]
+
+
+def _bits(mask: int) -> list[int]:
+    return [1 << bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+
+
+def _make(planned: PlannedWrite, host: HostAccess, undo: UndoStore, begun: list[WriteDone]) -> None:
+    """Make one write and compare what the register then reads, the bits beside it included."""
+    config = host.config(planned.port)
+    old = config.read_again(planned.write.offset, planned.write.width)
+    undo.begin(planned.undo_entry(old))
+    done = WriteDone(planned, old)
+    begun.append(done)
+    host.write(planned.port, planned.write)
+    done.made = True
+    done.readback = config.read_again(planned.write.offset, planned.write.width)
+    if done.readback != planned.write.merge(old):
+        raise IgnoredWriteError(
+            f"{planned.port.address}: wrote {planned.write.value:#06x} under mask "
+            f"{planned.write.mask:#06x} to {planned.register} ({old:#06x}), but it reads "
+            f"{done.readback:#06x}",
+            hint="the bits may be read-only on this port, or firmware may hold them",
+        )
+
+
+def _roll_back(
+    begun: list[WriteDone], host: HostAccess, undo: UndoStore, name: str, error: PcietuneError
+) -> PcietuneError:
+    """Undo a group's writes and return the error to tell: with how that went."""
+    stuck = _undo(begun, host)
+    if stuck:
+        return InconsistentHostError(
+            f"{error}; undoing failed too: {'; '.join(stuck)}",
+            hint="pcietune restore tries again; a reboot resets the registers",
+        )
+    with suppress(NotPermittedError):  # then the record shows changes begun, which is true too
+        undo.settle(name, kept=False)
+    if not any(done.made for done in begun):
+        return error
+    return RolledBackError(f"{error}; the switch group is as it was found", hint=error.hint)
+
+
+def _undo_all(applied: Applied, begun: list[WriteDone], host: HostAccess, undo: UndoStore) -> None:
+    """Undo everything of this run, last first."""
+    done = [*applied.kept, *begun]
+    applied.kept.clear()
+    stuck = _undo(done, host)
+    if stuck:
+        error = InconsistentHostError(
+            f"interrupted; undoing failed: {'; '.join(stuck)}",
+            hint="pcietune restore tries again; a reboot resets the registers",
+        )
+        applied.failures.append(GroupFailure(done[-1].planned.group, error))
+        return
+    for name in dict.fromkeys(write.planned.group for write in done):
+        undo.settle(name, kept=False)
+
+
+def _undo(done: list[WriteDone], host: HostAccess) -> list[str]:
+    """Put back every write, last first; return what could not be put back."""
+    stuck = []
+    for write in reversed(done):
+        planned = write.planned
+        back = MaskedWrite(
+            offset=planned.write.offset,
+            width=planned.write.width,
+            value=write.old & planned.write.mask,
+            mask=planned.write.mask,
+        )
+        config = host.config(planned.port)
+        try:
+            if back.holds_in(config.read_again(back.offset, back.width)):
+                continue
+            host.write(planned.port, back)
+            found = config.read_again(back.offset, back.width)
+        except PcietuneError as failure:
+            stuck.append(str(failure))
+            continue
+        if not back.holds_in(found):
+            stuck.append(f"{planned.port.address}: {planned.register} reads {found:#06x}")
+    return stuck

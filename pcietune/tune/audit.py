@@ -1,0 +1,120 @@
+"""Judge a host by a profile in a mode."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError, ExitCode
+from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
+from pcietune.model.finding import (
+    HOST,
+    Finding,
+    Remedy,
+    RemedyKind,
+    Severity,
+    State,
+    Subject,
+    Value,
+)
+from pcietune.model.profile import ModeName, Profile, RoleName
+from pcietune.model.switch_group import SwitchGroup, switch_groups
+from pcietune.model.undo import UndoRecord
+from pcietune.tune.judge_ats import judge_ats
+from pcietune.tune.judge_groups import judge_groups
+from pcietune.tune.judge_iommu import judge_iommu
+from pcietune.tune.judge_layout import judge_layout
+from pcietune.tune.judge_ports import JudgedBit, judge_ports
+from pcietune.tune.port_requirements import port_requirements
+from pcietune.tune.roles import assign_roles
+
+UNFINISHED = "apply.unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A host, judged.
+
+    Attributes:
+        profile: The yardstick.
+        mode: The duty that it was judged for.
+        fabric: The host's functions.
+        roles: Which of them has which role.
+        groups: The host's switch groups.
+        bits: What the ports owe, and how that was judged.
+        findings: Everything that was judged, ``bits`` included, by location and id.
+    """
+
+    profile: Profile
+    mode: ModeName
+    fabric: Fabric
+    roles: Mapping[PciAddress, RoleName]
+    groups: tuple[SwitchGroup, ...]
+    bits: tuple[JudgedBit, ...]
+    findings: tuple[Finding, ...]
+
+    def exit_code(self, *, strict: bool = False) -> ExitCode:
+        """Return the exit code that the findings ask for; strict counts pending ones."""
+        return ExitCode.of_several([f.exit_code(strict=strict) for f in self.findings])
+
+
+def audit(
+    host: HostAccess, fabric: Fabric, profile: Profile, mode: ModeName, record: UndoRecord | None
+) -> Audit:
+    """Judge ``host``.
+
+    Args:
+        host: Where facts and registers come from.
+        fabric: Its functions, with port types for all bridges above the profile's functions.
+        profile: The yardstick.
+        mode: The duty.
+        record: What an earlier apply of this boot left; None if there is nothing.
+
+    Raises:
+        BadInputError: The profile does not have the mode, or contradicts itself on this host.
+    """
+    wanted = profile.modes.get(mode)
+    if wanted is None:
+        raise BadInputError(
+            f"profile {profile.name} has no mode {mode}",
+            hint=f"it has {', '.join(profile.modes)}",
+        )
+    roles = assign_roles(profile, fabric, host)
+    groups = switch_groups(fabric, roles, profile)
+    bits: list[JudgedBit] = []
+    findings = judge_layout(profile.layout, roles, groups)
+    findings += judge_iommu(host, groups, wanted.iommu)
+    for group in groups:
+        bits += judge_ports(host, port_requirements(group, wanted))
+        findings += judge_ats(host, fabric, group, profile.roles[RoleName.NIC], wanted.ats)
+        findings += judge_groups(host, fabric, group, wanted.groups)
+    findings += [judged.finding for judged in bits]
+    if record is not None:
+        findings += _unfinished(record)
+    return Audit(
+        profile=profile,
+        mode=mode,
+        fabric=fabric,
+        roles=roles,
+        groups=groups,
+        bits=tuple(bits),
+        findings=tuple(sorted(findings, key=lambda f: f.order)),
+    )
+
+
+def _unfinished(record: UndoRecord) -> list[Finding]:
+    """Tell of changes whose run was killed: the registers say how far it came."""
+    groups = sorted({entry.group for entry in record.unfinished})
+    return [
+        Finding(
+            UNFINISHED,
+            Subject(group) if group else HOST,
+            Severity.WARNING,
+            State.FAIL,
+            Value(f"{sum(e.group == group for e in record.unfinished)} changes begun"),
+            Value("every change finished or undone"),
+            "an apply was killed in the middle of this switch group",
+            Remedy(RemedyKind.REGISTER, "pcietune apply finishes it, pcietune restore undoes it"),
+        )
+        for group in groups
+    ]

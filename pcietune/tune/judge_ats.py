@@ -1,0 +1,149 @@
+"""Judge the NICs' ATS: the kernel owns it, so it is only looked at.
+
+When the kernel turns it on is the IOMMU driver's doing (drivers/iommu/intel/iommu.c, amd/iommu.c,
+arm/arm-smmu-v3): Intel in legacy mode under a translating domain only, so that an idle NIC under
+an identity domain gets it when VFIO attaches one; AMD under any domain but a blocking one.
+"""
+
+from pcietune.errors import ConfigSpaceError, PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
+from pcietune.model.finding import Finding, Remedy, RemedyKind, Severity, State, Subject, Value
+from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.platform import IommuKind
+from pcietune.model.profile import AtsPolicy, Attach, Role
+from pcietune.model.switch_group import SwitchGroup
+from pcietune.registers.ats import Ats
+from pcietune.tune.ats_causes import Verdict, hindrance
+
+ID = "nic.ats"
+
+_GRACE_ROOT_PORTS = ("10de:22b1", "10de:22b2", "10de:22b8")  # Grace CPUs have no PCIe ATS
+
+
+def judge_ats(
+    host: HostAccess, fabric: Fabric, group: SwitchGroup, role: Role, policy: AtsPolicy
+) -> list[Finding]:
+    """Judge the ATS of what each NIC of a switch group hands to a VM."""
+    if policy is AtsPolicy.IGNORE:
+        return []
+    return [
+        _judge(host, fabric, function, policy)
+        for nic in group.nics
+        for function in _handed_over(host, fabric, nic, role.attach)
+    ]
+
+
+def _handed_over(
+    host: HostAccess, fabric: Fabric, nic: PciFunction, attach: Attach
+) -> list[PciFunction]:
+    """Return the functions that a VM gets: the NIC, or its VFs where there are any yet."""
+    if attach is not Attach.VF:
+        return [nic]
+    try:
+        virtual = host.state(nic).virtual_functions
+    except PcietuneError:
+        return [nic]
+    return [fabric.functions[vf] for vf in virtual if vf in fabric.functions] or [nic]
+
+
+def _judge(host: HostAccess, fabric: Fabric, function: PciFunction, policy: AtsPolicy) -> Finding:
+    wanted = "Enable-" if policy is AtsPolicy.KERNEL_OFF else "Enable+"
+    try:
+        ats = Ats.find(host.config(function))
+        found = _found(ats)
+        verdict = (
+            _judge_off(ats)
+            if policy is AtsPolicy.KERNEL_OFF
+            else _judge_on(host, fabric, function, ats)
+        )
+    except PcietuneError as error:
+        wanted_value = Value(wanted, None, (wanted,))
+        return Finding.unread(ID, Subject.of(function), wanted_value, error)
+    return Finding(
+        ID,
+        Subject.of(function),
+        verdict.severity,
+        verdict.state,
+        found,
+        Value(wanted, None, (wanted,)),
+        verdict.reason,
+        verdict.remedy,
+    )
+
+
+def _found(ats: Ats | None) -> Value:
+    if ats is None:
+        return Value("no ATS capability")
+    bit = "Enable+" if ats.enabled else "Enable-"
+    return Value(f"{bit} in ATSCtl {ats.control:#06x}", f"{ats.control:#06x}", (bit,))
+
+
+def _judge_off(ats: Ats | None) -> Verdict:
+    if ats is None or not ats.enabled:
+        return Verdict(State.PASS, "")
+    return Verdict(
+        State.FAIL,
+        "on bare metal translation requests only cost time",
+        Remedy(RemedyKind.FIRMWARE, "mlxconfig -d ADDRESS set ATS_ENABLED=false, then reboot"),
+        Severity.WARNING,
+    )
+
+
+def _judge_on(host: HostAccess, fabric: Fabric, function: PciFunction, ats: Ats | None) -> Verdict:
+    if ats is None:
+        return _without_capability(fabric, function)
+    state = host.state(function)
+    cause = hindrance(host, fabric, function, state, ats)
+    if cause is not None:
+        if ats.enabled:
+            return Verdict(State.FAIL, f"on, but of no use: {cause.reason}", cause.remedy)
+        return cause
+    if ats.enabled:
+        return Verdict(State.PASS, "")
+    if state.in_use_by_vfio:
+        return Verdict(
+            State.FAIL,
+            "in use by VFIO and off: the VM's peer-to-peer traffic goes through the root complex",
+            Remedy(RemedyKind.SOFTWARE, "stop the VM and start it again; see dmesg for why"),
+        )
+    return _judge_idle(host, function, state)
+
+
+def _without_capability(fabric: Fabric, function: PciFunction) -> Verdict:
+    root = next(iter(fabric.ports_above(function)), None)
+    if root is not None and root.id in _GRACE_ROOT_PORTS:
+        return Verdict(State.NOT_APPLICABLE, "Grace CPUs do not have PCIe ATS")
+    return Verdict(
+        State.FAIL,
+        "the NIC's firmware has ATS switched off, so there is no capability",
+        Remedy(
+            RemedyKind.FIRMWARE,
+            f"mlxconfig -d {function.address} set ATS_ENABLED=true, then reboot the host",
+        ),
+    )
+
+
+def _judge_idle(host: HostAccess, function: PciFunction, state: FunctionState) -> Verdict:
+    platform = host.platform()
+    group = None if state.group is None else platform.groups.get(state.group)
+    unit = platform.iommu_units.get(state.iommu_unit or "")
+    kind = unit.kind if unit is not None else IommuKind.OTHER
+    if group is None or group.type is None:
+        raise ConfigSpaceError(f"{function.address}: the type of its IOMMU group is not readable")
+    blocked = group.type == "blocked"
+    if blocked or (group.type == "identity" and kind is not IommuKind.AMD):
+        return Verdict(
+            State.PENDING,
+            f"idle under domain type {group.type}: the kernel turns ATS on when VFIO attaches it",
+        )
+    return Verdict(
+        State.FAIL,
+        f"off though idle under domain type {group.type}, where the kernel would have turned it "
+        "on: the root port is missing in the firmware's ATS table (DMAR ATSR, IORT), or somebody "
+        f"cleared {function.address}'s Enable bit behind the kernel's back",
+        Remedy(
+            RemedyKind.SOFTWARE,
+            f"remove and rescan {function.address}; if it stays off, ATS in the firmware's setup",
+        ),
+    )

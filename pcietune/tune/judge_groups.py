@@ -1,0 +1,110 @@
+"""Judge the kernel's IOMMU groups; they are read, never computed anew."""
+
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
+from pcietune.model.finding import Finding, Remedy, RemedyKind, Severity, State, Subject, Value
+from pcietune.model.function import PciFunction
+from pcietune.model.platform import IommuGroup
+from pcietune.model.profile import GroupPolicy
+from pcietune.model.switch_group import SwitchGroup
+
+SEPARATE = "group.separate"
+TOGETHER = "group.together"
+
+_ALONE = Value("an IOMMU group of its own")
+_REGROUP = Remedy(
+    RemedyKind.KERNEL_ARGS,
+    "groups form at enumeration by SrcValid, ReqRedir, CmpltRedir and UpstreamFwd of every port "
+    "up to the root: set those at boot",
+)
+
+
+def judge_groups(
+    host: HostAccess, fabric: Fabric, group: SwitchGroup, policy: GroupPolicy
+) -> list[Finding]:
+    """Judge the IOMMU groups of a switch group's GPUs and NICs."""
+    match policy:
+        case GroupPolicy.SEPARATE:
+            functions = sorted((*group.gpus, *group.nics), key=lambda f: f.address)
+            return [_judge_separate(host, fabric, function) for function in functions]
+        case GroupPolicy.TOGETHER:
+            return [_judge_together(host, group)]
+        case GroupPolicy.IGNORE:
+            return []
+
+
+def strangers(fabric: Fabric, function: PciFunction, group: IommuGroup) -> list[PciFunction | None]:
+    """Return the group's members that would have to go to the same VM as ``function``.
+
+    Ports do not count (pcieport may stay bound, drivers/vfio) nor do host bridges, which do no
+    DMA, nor the other functions of the same slot. Classes are compared whole: an NVSwitch is
+    0680, and a real device. None stands for a member that vanished.
+    """
+    others = [fabric.functions.get(a) for a in group.members if a != function.address]
+    return [
+        other
+        for other in others
+        if other is None
+        or not (other.is_pci_bridge or other.is_host_bridge or other.slot == function.slot)
+    ]
+
+
+def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> Finding:
+    try:
+        number = host.state(function).group
+    except PcietuneError as error:
+        return Finding.unread(SEPARATE, Subject.of(function), _ALONE, error)
+    group = None if number is None else host.platform().groups.get(number)
+    if group is None:
+        return _separate(
+            function, State.FAIL, Value("no IOMMU group"), "VFIO takes only grouped functions"
+        )
+    found = Value(f"group {group.number}", str(group.number))
+    others = strangers(fabric, function, group)
+    if not others:
+        return _separate(function, State.PASS, found, "")
+    names = ", ".join(f"{o.address} ({o.id})" if o else "a vanished function" for o in others)
+    return _separate(function, State.FAIL, found, f"shares group {group.number} with {names}")
+
+
+def _separate(function: PciFunction, state: State, found: Value, reason: str) -> Finding:
+    return Finding(
+        SEPARATE,
+        Subject.of(function),
+        Severity.ERROR,
+        state,
+        found,
+        _ALONE,
+        reason,
+        _REGROUP if state is State.FAIL else None,
+    )
+
+
+def _judge_together(host: HostAccess, group: SwitchGroup) -> Finding:
+    wanted = Value("one IOMMU group, or none")
+    numbers = set()
+    for function in (*group.gpus, *group.nics):
+        try:
+            numbers.add(host.state(function).group)
+        except PcietuneError as error:
+            return Finding.unread(TOGETHER, Subject.of(group.top), wanted, error)
+    together = len(numbers) == 1
+    known = sorted(n for n in numbers if n is not None)
+    return Finding(
+        TOGETHER,
+        Subject.of(group.top),
+        Severity.ERROR,
+        State.PASS if together else State.FAIL,
+        Value(f"groups {', '.join(map(str, known))}" if known else "no IOMMU groups"),
+        wanted,
+        ""
+        if together
+        else "NICs and GPUs are in different groups: the kernel found redirection between them",
+        None
+        if together
+        else Remedy(
+            RemedyKind.KERNEL_ARGS,
+            "turn the IOMMU off, or redirection with pci=disable_acs_redir, then reboot",
+        ),
+    )

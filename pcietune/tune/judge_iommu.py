@@ -1,0 +1,148 @@
+"""Judge the IOMMU units and the default domains that a mode wants."""
+
+from collections.abc import Iterable, Sequence
+
+from pcietune.errors import ConfigSpaceError, PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.finding import (
+    HOST,
+    Finding,
+    Remedy,
+    RemedyKind,
+    Severity,
+    State,
+    Subject,
+    Value,
+)
+from pcietune.model.platform import IommuUnit
+from pcietune.model.profile import IommuPolicy
+from pcietune.model.switch_group import SwitchGroup
+from pcietune.registers.ats import Ats
+
+ENABLED = "iommu.enabled"
+DEVICE_TLB = "iommu.device-tlb"
+PASSTHROUGH = "iommu.passthrough"
+
+_TURN_ON = Remedy(
+    RemedyKind.KERNEL_ARGS, "intel_iommu=on on Intel, and VT-d or AMD-Vi in the firmware's setup"
+)
+
+
+def judge_iommu(
+    host: HostAccess, groups: Sequence[SwitchGroup], policy: IommuPolicy
+) -> list[Finding]:
+    """Judge the IOMMU by the mode's policy; nothing is asked without a switch group."""
+    if not groups or policy is IommuPolicy.IGNORE:
+        return []
+    if policy is IommuPolicy.OFF_OR_PASSTHROUGH:
+        return [_judge_passthrough(host, groups)]
+    enabled = bool(host.platform().groups)
+    judged = Finding(
+        ENABLED,
+        HOST,
+        Severity.ERROR,
+        State.PASS if enabled else State.FAIL,
+        Value(f"{len(host.platform().groups)} IOMMU groups", str(len(host.platform().groups))),
+        Value("an IOMMU that is on"),
+        "" if enabled else "no IOMMU is on: VFIO has nothing to isolate functions with",
+        None if enabled else _TURN_ON,
+    )
+    return [judged, *(_judge_device_tlb(host, groups, unit) for unit in _units(host, groups))]
+
+
+def _units(host: HostAccess, groups: Sequence[SwitchGroup]) -> Iterable[IommuUnit]:
+    """Return the units that serve the NICs, in the order of names."""
+    units = host.platform().iommu_units
+    names = set()
+    for group in groups:
+        for nic in group.nics:
+            try:
+                names.add(host.state(nic).iommu_unit)
+            except PcietuneError:
+                continue  # judged where its ATS is
+    return [units[name] for name in sorted(units) if name in names]
+
+
+def _judge_device_tlb(host: HostAccess, groups: Sequence[SwitchGroup], unit: IommuUnit) -> Finding:
+    subject = Subject(unit.name)
+    wanted = Value("device TLB", "true")
+    if unit.device_tlb is None:
+        proof = _proved_by(host, groups, unit)
+        if proof is None:
+            error = ConfigSpaceError(
+                f"{unit.name}: this kernel does not say whether it has a device TLB",
+                hint="dmesg and the firmware's IORT may say it",
+            )
+            return Finding.unread(DEVICE_TLB, subject, wanted, error)
+        found = Value(f"ATS is on at {proof}", "true")
+        return Finding(DEVICE_TLB, subject, Severity.ERROR, State.PASS, found, wanted, "")
+    return Finding(
+        DEVICE_TLB,
+        subject,
+        Severity.ERROR,
+        State.PASS if unit.device_tlb else State.FAIL,
+        Value("device TLB" if unit.device_tlb else "no device TLB", str(unit.device_tlb).lower()),
+        wanted,
+        "" if unit.device_tlb else "translation requests of the NICs behind it are not answered",
+        None
+        if unit.device_tlb
+        else Remedy(RemedyKind.BIOS, "switch on ATS support of the IOMMU, or another CPU"),
+    )
+
+
+def _proved_by(host: HostAccess, groups: Sequence[SwitchGroup], unit: IommuUnit) -> str | None:
+    """Return the address of a NIC behind ``unit`` whose ATS the kernel has turned on."""
+    for group in groups:
+        for nic in group.nics:
+            try:
+                ats = Ats.find(host.config(nic))
+                if ats is not None and ats.enabled and host.state(nic).iommu_unit == unit.name:
+                    return str(nic.address)
+            except PcietuneError:
+                continue
+    return None
+
+
+def _judge_passthrough(host: HostAccess, groups: Sequence[SwitchGroup]) -> Finding:
+    platform = host.platform()
+    translated: list[str] = []
+    unread: list[str] = []
+    for group in groups:
+        for function in (*group.gpus, *group.nics):
+            try:
+                number = host.state(function).group
+            except PcietuneError:
+                unread.append(str(function.address))
+                continue
+            if number is None:
+                continue
+            translates = platform.groups[number].translates if number in platform.groups else None
+            if translates is None:
+                unread.append(str(function.address))
+            elif translates:
+                translated.append(str(function.address))
+    wanted = Value("no IOMMU, or identity domains")
+    if translated:
+        return Finding(
+            PASSTHROUGH,
+            HOST,
+            Severity.ERROR,
+            State.FAIL,
+            Value(f"translating domains at {len(translated)} functions", "DMA"),
+            wanted,
+            f"addresses of {', '.join(translated)} are translated, so peers miss the switch's "
+            "windows and go up to the root complex",
+            Remedy(RemedyKind.KERNEL_ARGS, "iommu=pt, then reboot"),
+        )
+    if unread:
+        error = ConfigSpaceError(f"{', '.join(unread)}: the IOMMU group's type is not readable")
+        return Finding.unread(PASSTHROUGH, HOST, wanted, error)
+    return Finding(
+        PASSTHROUGH,
+        HOST,
+        Severity.ERROR,
+        State.PASS,
+        Value("identity domains" if platform.groups else "no IOMMU"),
+        wanted,
+        "",
+    )

@@ -1,0 +1,148 @@
+"""Judge the ACS controls of a switch group's ports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.finding import Finding, Severity, State, Subject, Value
+from pcietune.model.function import PciFunction
+from pcietune.model.profile import AcsWant
+from pcietune.model.quirks import quirk_of
+from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
+from pcietune.tune.port_reasons import failing_reason, failing_remedy
+from pcietune.tune.port_requirements import PortRequirement
+
+ISOLATION = (
+    AcsControl.SOURCE_VALIDATION
+    | AcsControl.P2P_REQUEST_REDIRECT
+    | AcsControl.P2P_COMPLETION_REDIRECT
+    | AcsControl.UPSTREAM_FORWARDING
+)
+"""What the kernel's IOMMU groups stand on (drivers/iommu/iommu.c, REQ_ACS_FLAGS)."""
+
+_NEVER_ASSUMED = AcsControl.P2P_EGRESS_CONTROL | AcsControl.DIRECT_TRANSLATED_P2P
+"""Controls whose capability bit 0 means that they are off; of the others, that they are safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBit:
+    """A port's requirement and what was found.
+
+    Attributes:
+        requirement: What the port owes.
+        finding: How it was judged.
+        acs: The port's ACS; None if it has none or could not be read.
+    """
+
+    requirement: PortRequirement
+    finding: Finding
+    acs: Acs | None
+
+
+def find_acs(host: HostAccess, port: PciFunction) -> Acs | None:
+    """Return the port's ACS with its quirk in mind; None if it has none; errors as Acs.find."""
+    quirk = quirk_of(port)
+    return Acs.find(host.config(port), dword_registers=quirk is not None and quirk.dword_acs)
+
+
+def judge_ports(host: HostAccess, requirements: Sequence[PortRequirement]) -> list[JudgedBit]:
+    """Judge every requirement, port by port."""
+    judged: list[JudgedBit] = []
+    for _, owed in groupby(requirements, key=lambda r: r.placed.port.address):
+        judged += _judge_port(host, list(owed))
+    return judged
+
+
+def _judge_port(host: HostAccess, owed: Sequence[PortRequirement]) -> list[JudgedBit]:
+    port = owed[0].placed.port
+    try:
+        acs = find_acs(host, port)
+        if acs is not None:
+            _ = acs.capability, acs.control  # read here, so that what fails fails here
+    except PcietuneError as error:
+        return [
+            JudgedBit(requirement, _unreadable(requirement, error), None) for requirement in owed
+        ]
+    judged = [JudgedBit(r, _judge(host, r, acs), acs) for r in owed]
+    failing = [j for j in judged if j.finding.state is State.FAIL]
+    lost = {j.requirement.want.control for j in failing} & set(ISOLATION)
+    if lost == {AcsControl.SOURCE_VALIDATION}:
+        return [_with_severity(j, lost) for j in judged]
+    return judged
+
+
+def _with_severity(judged: JudgedBit, lost: set[AcsControl]) -> JudgedBit:
+    if judged.requirement.want.control not in lost:
+        return judged
+    finding = replace(
+        judged.finding,
+        severity=Severity.INFO,
+        reason="only SrcValid is off, as some firmware leaves it: peers get no way by that",
+    )
+    return replace(judged, finding=finding)
+
+
+def _judge(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> Finding:
+    want = requirement.want
+    port = requirement.placed.port
+    if acs is None:
+        found = Value("no ACS capability")
+        fulfilled = not want.on
+        reason = "" if fulfilled else f"{port.address} has no ACS capability at all"
+    else:
+        on = want.control in acs.enabled
+        offered = want.control in acs.supported
+        found = _word(acs.control, want.control, on=on)
+        fulfilled = on == want.on or (
+            want.on and not offered and want.control not in _NEVER_ASSUMED
+        )
+        reason = (
+            f"not offered by ACS Capability {acs.capability:#06x}: hard-wired to the safe behaviour"
+            if fulfilled and on != want.on
+            else ""
+        )
+    if fulfilled:
+        state, remedy = State.PASS, None
+    else:
+        state = State.FAIL
+        reason = failing_reason(host, requirement, acs)
+        remedy = failing_remedy(host, requirement, acs)
+    wanted_word = None if acs is None else _merged(acs.control, want)
+    return Finding(
+        id=_finding_id(requirement),
+        subject=Subject.of(port),
+        severity=Severity.ERROR,
+        state=state,
+        found=found,
+        wanted=Value(str(want), wanted_word, (str(want),)),
+        reason=reason,
+        remedy=remedy,
+    )
+
+
+def _unreadable(requirement: PortRequirement, error: PcietuneError) -> Finding:
+    want = str(requirement.want)
+    subject = Subject.of(requirement.placed.port)
+    return Finding.unread(_finding_id(requirement), subject, Value(want, None, (want,)), error)
+
+
+def _finding_id(requirement: PortRequirement) -> str:
+    return f"port.{requirement.place}.{LSPCI_NAMES[requirement.want.control]}"
+
+
+def acs_bits(control: int) -> tuple[str, ...]:
+    """Return all seven controls of an ACS Control word in lspci's spelling and order."""
+    enabled = AcsControl.decode(control)
+    return tuple(f"{name}{'+' if c in enabled else '-'}" for c, name in LSPCI_NAMES.items())
+
+
+def _word(control: int, asked: AcsControl, *, on: bool) -> Value:
+    text = f"{AcsWant(asked, on)} in ACSCtl {control:#06x}"
+    return Value(text, f"{control:#06x}", acs_bits(control))
+
+
+def _merged(control: int, want: AcsWant) -> str:
+    bit = want.control.value
+    return f"{control | bit if want.on else control & ~bit:#06x}"

@@ -1,0 +1,172 @@
+"""Plan the writes: what is safe to write, what must wait, what is refused."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.finding import State
+from pcietune.model.function import PciFunction
+from pcietune.model.plan import HeldBack, Plan, PlannedWrite
+from pcietune.model.quirks import quirk_of
+from pcietune.model.undo import UndoEntry
+from pcietune.registers.acs import Acs, AcsControl
+from pcietune.registers.ats import Ats
+from pcietune.tune.audit import Audit
+from pcietune.tune.judge_ports import ISOLATION, JudgedBit
+
+REGISTER = "ACSCtl"
+
+
+def plan(host: HostAccess, audited: Audit, *, while_in_use: bool) -> Plan:
+    """Return the writes that turn the audit's writable failing findings into passes.
+
+    Args:
+        host: Where it was audited.
+        audited: What was found there.
+        while_in_use: Whether to write under functions that VFIO has in use.
+    """
+    writes: list[PlannedWrite] = []
+    deferred: list[HeldBack] = []
+    refused: list[HeldBack] = []
+    found: list[UndoEntry] = []
+    unreadable = _unreadable_groups(audited)
+    for address, bits in groupby(audited.bits, key=lambda b: b.requirement.placed.port.address):
+        owed = [bit for bit in bits if bit.requirement.writable]
+        port = audited.fabric.functions[address]
+        found += [_as_found(b, b.acs) for b in owed if b.acs and b.finding.state is State.PASS]
+        planned = _write_of(port, [bit for bit in owed if _can_be_written(bit)])
+        if planned is None or planned.group in dict(unreadable):
+            continue
+        below = audited.fabric.below(port)
+        no = _refusal(host, audited, planned, below)
+        users = [] if while_in_use else _users(host, below)
+        if no is not None:
+            refused.append(HeldBack(planned, no))
+        elif users:
+            names = ", ".join(str(user.address) for user in users)
+            deferred.append(HeldBack(planned, f"in use by VFIO: {names}"))
+        else:
+            writes.append(planned)
+    return Plan(tuple(writes), tuple(deferred), tuple(refused), unreadable, tuple(found))
+
+
+def _unreadable_groups(audited: Audit) -> tuple[tuple[str, str], ...]:
+    """Return the switch groups in which something could not be read, each with what."""
+    errors = {f.subject.address: f for f in audited.findings if f.state is State.ERROR}
+    found = []
+    for group in audited.groups:
+        members = (*(placed.port for placed in group.ports), *group.gpus, *group.nics)
+        broken = next((errors[m.address] for m in members if m.address in errors), None)
+        if broken is not None:
+            found.append((group.name, broken.reason))
+    return tuple(found)
+
+
+def _can_be_written(bit: JudgedBit) -> bool:
+    """Return whether the finding fails and the port offers the control at all."""
+    return (
+        bit.finding.state is State.FAIL
+        and bit.acs is not None
+        and (not bit.requirement.want.on or bit.requirement.want.control in bit.acs.supported)
+    )
+
+
+def _write_of(port: PciFunction, bits: Sequence[JudgedBit]) -> PlannedWrite | None:
+    acs = next((bit.acs for bit in bits if bit.acs is not None), None)
+    if acs is None or acs.dword_registers:
+        return None
+    among, enabled = AcsControl(0), AcsControl(0)
+    for bit in bits:
+        among |= bit.requirement.want.control
+        if bit.requirement.want.on:
+            enabled |= bit.requirement.want.control
+    return PlannedWrite(
+        group=bits[0].requirement.group.name,
+        port=port,
+        register=REGISTER,
+        old=acs.control,
+        write=acs.write(enabled, among=among),
+        wants=tuple(str(bit.requirement.want) for bit in bits),
+        finding_ids=tuple(bit.finding.id for bit in bits),
+    )
+
+
+def _as_found(bit: JudgedBit, acs: Acs) -> UndoEntry:
+    want = bit.requirement.want
+    value = want.control.value if want.on else 0
+    port = bit.requirement.placed.port
+    return UndoEntry(
+        group=bit.requirement.group.name,
+        location=port.location,
+        address=port.address,
+        id=port.id,
+        offset=acs.control_offset,
+        mask=want.control.value,
+        old=value,
+        new=value,
+    )
+
+
+def _refusal(
+    host: HostAccess, audited: Audit, planned: PlannedWrite, below: Sequence[PciFunction]
+) -> str | None:
+    """Return why the write is refused, or None."""
+    changed = AcsControl.decode(planned.write.mask)
+    turned_on = AcsControl.decode(planned.write.value)
+    quirk = quirk_of(planned.port)
+    if quirk is not None and quirk.not_set & turned_on:
+        return f"{planned.port.address}: {quirk.says} ({quirk.source})"
+    if AcsControl.DIRECT_TRANSLATED_P2P in turned_on:
+        return _liar(host, audited, below)
+    if changed & ~turned_on & ISOLATION:
+        given = [str(f.address) for f in below if _is_given_to_vfio(host, f)]
+        if given:
+            return (
+                f"VFIO relies on the isolation of {', '.join(given)}; clear it by the kernel "
+                "command line, which acts before groups form"
+            )
+    return None
+
+
+def _liar(host: HostAccess, audited: Audit, below: Sequence[PciFunction]) -> str | None:
+    """Return why the port is not opened: a function below might lie about its addresses."""
+    for function in below:
+        role = audited.roles.get(function.address)
+        trusted = role is not None and audited.profile.roles[role].trusted
+        if trusted or function.is_pci_bridge:
+            continue
+        try:
+            if _parent_is_trusted(host, audited, function):
+                continue
+            if Ats.find(host.config(function)) is not None:
+                return f"{function.address} below has ATS and is not trusted"
+        except PcietuneError as error:
+            return f"whether {function.address} below has ATS cannot be read: {error}"
+    return None
+
+
+def _parent_is_trusted(host: HostAccess, audited: Audit, function: PciFunction) -> bool:
+    parent = host.state(function).physical_function
+    role = None if parent is None else audited.roles.get(parent)
+    return role is not None and audited.profile.roles[role].trusted
+
+
+def _is_given_to_vfio(host: HostAccess, function: PciFunction) -> bool:
+    try:
+        return host.state(function).vfio
+    except PcietuneError:
+        return False
+
+
+def _users(host: HostAccess, below: Sequence[PciFunction]) -> list[PciFunction]:
+    """Return the functions below that VFIO has in use; one that cannot be read counts."""
+    users = []
+    for function in below:
+        try:
+            in_use = host.state(function).in_use_by_vfio
+        except PcietuneError:
+            continue  # it vanished: nobody uses it
+        if in_use:
+            users.append(function)
+    return users

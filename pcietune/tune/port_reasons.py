@@ -1,0 +1,105 @@
+"""Why a port's ACS control matters, and what to do when it is not as wanted."""
+
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.finding import Remedy, RemedyKind
+from pcietune.model.function import PciFunction
+from pcietune.model.quirks import quirk_of
+from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
+from pcietune.tune.port_requirements import PortRequirement
+
+_ON = {
+    AcsControl.DIRECT_TRANSLATED_P2P: "translated requests of the NICs below climb to the root "
+    "complex instead of going straight to the GPUs",
+    AcsControl.SOURCE_VALIDATION: "functions below may send requests in another's name",
+    AcsControl.P2P_REQUEST_REDIRECT: "functions below reach their neighbours unseen by the IOMMU",
+    AcsControl.P2P_COMPLETION_REDIRECT: "completions below pass to neighbours unseen by the IOMMU",
+    AcsControl.UPSTREAM_FORWARDING: "what a port below redirects is turned around here, unseen by "
+    "the IOMMU",
+    AcsControl.P2P_EGRESS_CONTROL: "the profile wants peers to be blocked by a vector",
+    AcsControl.TRANSLATION_BLOCKING: "the profile wants translated requests to be blocked",
+}
+_OFF = {
+    AcsControl.DIRECT_TRANSLATED_P2P: "translated requests pass to neighbours unseen by the IOMMU",
+    AcsControl.SOURCE_VALIDATION: "the profile wants no source validation",
+    AcsControl.P2P_REQUEST_REDIRECT: "peer-to-peer requests are redirected to the root complex",
+    AcsControl.P2P_COMPLETION_REDIRECT: "peer-to-peer completions are redirected to the root "
+    "complex",
+    AcsControl.UPSTREAM_FORWARDING: "peer-to-peer requests from below are forwarded upstream",
+    AcsControl.P2P_EGRESS_CONTROL: "a vector that pcietune does not know decides between peers",
+}
+_REDIRECTS = (
+    AcsControl.P2P_REQUEST_REDIRECT,
+    AcsControl.P2P_COMPLETION_REDIRECT,
+    AcsControl.UPSTREAM_FORWARDING,
+)
+
+
+def failing_reason(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> str:
+    """Return why the requirement fails and what that means, in one sentence."""
+    want = requirement.want
+    if want.on:
+        if acs is None:
+            return f"{requirement.placed.port.address} has no ACS capability: {_ON[want.control]}"
+        if want.control not in acs.supported:
+            return (
+                f"this switch cannot: ACS Capability {acs.capability:#06x} of "
+                f"{requirement.placed.port.address} has no {LSPCI_NAMES[want.control]}"
+            )
+        return _vfio_relies(host, requirement) + _ON[want.control]
+    if want.control is AcsControl.TRANSLATION_BLOCKING:
+        port = requirement.placed.port.address
+        nics = [nic for nic in requirement.group.nics if port in nic.ports]
+        return f"every translated request is blocked here: ATS of {_named(nics)} is useless"
+    reason = _OFF[want.control]
+    if want.control in _REDIRECTS and not host.platform().groups:
+        reason += " though no IOMMU is on: ACS words outlive kexec and a change of kernel arguments"
+    return reason
+
+
+def _vfio_relies(host: HostAccess, requirement: PortRequirement) -> str:
+    """Return the loudest there is: isolation lost below a port whose functions VFIO has."""
+    if requirement.want.control is AcsControl.DIRECT_TRANSLATED_P2P:
+        return ""
+    given = []
+    for function in (*requirement.group.gpus, *requirement.group.nics):
+        if requirement.placed.port.address not in function.ports:
+            continue
+        try:
+            if host.state(function).vfio:
+                given.append(function)
+        except PcietuneError:
+            continue
+    return f"ISOLATION LOST, and {_named(given)} given to VFIO relies on it: " if given else ""
+
+
+def _named(functions: list[PciFunction]) -> str:
+    return ", ".join(str(function.address) for function in functions)
+
+
+def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> Remedy:
+    """Return what to do about a requirement that fails."""
+    want = requirement.want
+    quirk = quirk_of(requirement.placed.port)
+    if quirk is not None and (quirk.dword_acs or want.control in quirk.not_set):
+        return Remedy(RemedyKind.HARDWARE, f"none by pcietune: {quirk.says}")
+    if want.on and (acs is None or want.control not in acs.supported):
+        return Remedy(RemedyKind.HARDWARE, "a switch, or switch firmware, that offers it")
+    if requirement.writable:
+        return Remedy(RemedyKind.REGISTER, "pcietune apply")
+    if want.control is AcsControl.TRANSLATION_BLOCKING:
+        return _stop_blocking(host)
+    if want.on:
+        return Remedy(
+            RemedyKind.KERNEL_ARGS,
+            "boot with the IOMMU on and without pci=disable_acs_redir for this port; the kernel "
+            "sets it at enumeration, before groups form",
+        )
+    path = requirement.placed.port.location
+    return Remedy(RemedyKind.KERNEL_ARGS, f"pci=disable_acs_redir={path}, then reboot")
+
+
+def _stop_blocking(host: HostAccess) -> Remedy:
+    if "noats" in host.platform().pci_options:
+        return Remedy(RemedyKind.KERNEL_ARGS, "remove pci=noats, then reboot")
+    return Remedy(RemedyKind.BIOS, "the port is marked external-facing: clear that in setup")

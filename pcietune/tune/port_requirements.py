@@ -1,0 +1,73 @@
+"""What each port of a switch group owes in a mode."""
+
+from dataclasses import dataclass, replace
+
+from pcietune.errors import BadInputError
+from pcietune.model.profile import AcsWant, Mode, Place
+from pcietune.model.switch_group import PlacedPort, SwitchGroup
+from pcietune.registers.acs import AcsControl
+
+
+@dataclass(frozen=True, slots=True)
+class PortRequirement:
+    """One ACS control of one port, on or off.
+
+    Attributes:
+        group: The switch group that the port belongs to.
+        placed: The port and its places.
+        place: The first of its places that wants this.
+        want: The control, on or off.
+        writable: Whether pcietune may write it.
+    """
+
+    group: SwitchGroup
+    placed: PlacedPort
+    place: Place
+    want: AcsWant
+    writable: bool
+
+
+def port_requirements(group: SwitchGroup, mode: Mode) -> list[PortRequirement]:
+    """Return what the group's ports owe: the union of their places, each control once.
+
+    Raises:
+        BadInputError: Two places of one port want opposite things: the profile contradicts itself.
+    """
+    return [owed for placed in group.ports for owed in _owed_by(group, placed, mode)]
+
+
+def _owed_by(group: SwitchGroup, placed: PlacedPort, mode: Mode) -> list[PortRequirement]:
+    owed: dict[AcsControl, PortRequirement] = {}
+    for place in placed.places:
+        rule = mode.ports.get(place)
+        if rule is None:
+            continue
+        wants = [(want, True) for want in rule.set] + [(want, False) for want in rule.require]
+        for want, writable in wants:
+            if not _concerns(placed, place, want):
+                continue
+            known = owed.setdefault(
+                want.control, PortRequirement(group, placed, place, want, writable)
+            )
+            if known.want != want:
+                raise BadInputError(
+                    f"{placed.port.address} is both {known.place} and {place}, and the profile "
+                    f"wants {known.want} and {want} there",
+                    hint="make the two places of the profile agree",
+                )
+            if writable and not known.writable:
+                owed[want.control] = replace(known, writable=True)
+    return list(owed.values())
+
+
+def _concerns(placed: PlacedPort, place: Place, want: AcsWant) -> bool:
+    """Return whether ``want`` matters at this port.
+
+    Translation Blocking stops what NICs send, so it matters above a NIC only. Direct Translated
+    P2P on the NIC side is for the NICs that are trusted with it.
+    """
+    if want.control is AcsControl.TRANSLATION_BLOCKING:
+        return placed.above_nic
+    if want.control is AcsControl.DIRECT_TRANSLATED_P2P and want.on and place is Place.NIC_SIDE:
+        return bool(placed.opens_for)
+    return True
