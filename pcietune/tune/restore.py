@@ -45,11 +45,13 @@ class Restoration:
         restored: What was put back.
         settled: Changes that need nothing more: put back, or found as they were before.
         left: What was not put back.
+        found: Bits that were set before pcietune first wrote in this boot: left, and named.
     """
 
     restored: list[Restored] = field(default_factory=list)
     settled: list[UndoEntry] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    found: tuple[UndoEntry, ...] = ()
 
     def exit_code(self) -> ExitCode:
         """Return the exit code that the run asks for."""
@@ -69,7 +71,7 @@ def restore(
     and are left. So is what stands above a function in use.
     """
     functions = {function.location: function for function in host.functions()}
-    restoration = Restoration()
+    restoration = Restoration(found=record.found)
     for change in reversed(record.changes):
         if change.outcome is Outcome.UNDONE:
             continue

@@ -1,0 +1,78 @@
+"""Everything that one run of a command found out and did, for both kinds of report."""
+
+from dataclasses import dataclass, field
+
+from pcietune.errors import ExitCode, PcietuneError
+from pcietune.model.finding import RemedyKind, Severity, State
+from pcietune.model.plan import Plan
+from pcietune.model.platform import Platform
+from pcietune.model.profile import ModeName
+from pcietune.tune.apply import Applied
+from pcietune.tune.audit import Audit
+from pcietune.tune.channels import Channels
+from pcietune.tune.match import MatchResult
+from pcietune.tune.restore import Restoration
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One run. What stays None was not reached, or is not this command's business.
+
+    Attributes:
+        platform: The host apart from its functions.
+        channels: The ways that are open.
+        match: The profile, and why it is the one.
+        mode: The duty that the host is judged for.
+        enforce: ``audit`` or ``apply``: what may run unattended here.
+        disabled: Why pcietune is switched off here; None if it is not.
+        nothing_here: Whether the host has no GPU at all.
+        audit: The findings; after apply, those of the second look.
+        plan: What is to be written.
+        applied: What was written.
+        restoration: What was put back.
+        errors: What ended the run early.
+        strict: Whether pending counts as a difference.
+    """
+
+    platform: Platform | None = None
+    channels: Channels | None = None
+    match: MatchResult | None = None
+    mode: ModeName | None = None
+    enforce: str | None = None
+    disabled: str | None = None
+    nothing_here: bool = False
+    audit: Audit | None = None
+    plan: Plan | None = None
+    applied: Applied | None = None
+    restoration: Restoration | None = None
+    errors: list[PcietuneError] = field(default_factory=list)
+    strict: bool = False
+
+    def exit_code(self) -> ExitCode:
+        """Return the gravest exit code of all that the run met."""
+        codes = [error.exit_code for error in self.errors]
+        if self.audit is not None:
+            codes.append(self.audit.exit_code(strict=self.strict))
+        if self.applied is not None:
+            codes.append(self.applied.exit_code())
+        if self.restoration is not None:
+            codes.append(self.restoration.exit_code())
+        return ExitCode.of_several(codes)
+
+    @property
+    def changed(self) -> bool:
+        """Whether a register differs now because of this run."""
+        return bool(
+            (self.applied is not None and self.applied.kept)
+            or (self.restoration is not None and self.restoration.restored)
+        )
+
+    def needs(self, *kinds: RemedyKind) -> bool:
+        """Return whether a finding that counts fails and its remedy is one of ``kinds``."""
+        return self.audit is not None and any(
+            finding.state is State.FAIL
+            and finding.severity is not Severity.INFO
+            and finding.remedy is not None
+            and finding.remedy.kind in kinds
+            for finding in self.audit.findings
+        )

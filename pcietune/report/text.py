@@ -1,0 +1,183 @@
+"""What a run found out and did, as plain lines for people; failures first."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from pcietune.model.finding import Finding, Severity, State
+from pcietune.model.plan import HeldBack, Plan, PlannedWrite
+from pcietune.report.outcome import Outcome
+
+_FIRST_TO_LAST = (State.ERROR, State.FAIL, State.PENDING, State.SKIP, State.NOT_APPLICABLE)
+_WORDS = {
+    State.PASS: "pass",
+    State.FAIL: "FAIL",
+    State.PENDING: "PENDING",
+    State.ERROR: "NOT READ",
+    State.SKIP: "skipped",
+    State.NOT_APPLICABLE: "not applicable",
+}
+
+
+def heading(outcome: Outcome) -> Iterable[str]:
+    """Yield what the host is and how it is judged."""
+    platform = outcome.platform
+    if platform is not None:
+        dmi = platform.dmi
+        names = " ".join(filter(None, (dmi.get("sys_vendor"), dmi.get("product_name"))))
+        yield f"host     {names or 'not named by its firmware'}, kernel {platform.kernel or '?'}"
+    if outcome.match is not None:
+        why = "; ".join(outcome.match.why)
+        yield f"profile  {outcome.match.profile.name}: {why}"
+    if outcome.mode is not None:
+        yield f"mode     {outcome.mode}"
+    if outcome.disabled is not None:
+        yield f"disabled {outcome.disabled}"
+    if outcome.nothing_here:
+        yield "There is no GPU on this host: nothing here for pcietune."
+
+
+def findings(outcome: Outcome, *, passes: bool) -> Iterable[str]:
+    """Yield what is not as wanted, what could not be read, and the count of each state.
+
+    Args:
+        outcome: The run.
+        passes: Whether to list what is as wanted, too.
+    """
+    if outcome.audit is None:
+        return
+    judged = outcome.audit.findings
+    if not passes:
+        judged = tuple(f for f in judged if f.state is not State.PASS)
+    order = (*_FIRST_TO_LAST, State.PASS)
+    ranked = sorted(judged, key=lambda f: (order.index(f.state), _rank(f), f.id, f.reason))
+    for (state, severity, finding_id, reason), alike in groupby(
+        ranked, key=lambda f: (f.state, f.severity, f.id, f.reason)
+    ):
+        yield ""
+        yield from _block(state, severity, finding_id, reason, list(alike))
+    yield ""
+    yield from _summary(outcome)
+
+
+def _rank(finding: Finding) -> int:
+    return list(Severity).index(finding.severity)
+
+
+def _block(
+    state: State, severity: Severity, finding_id: str, reason: str, alike: Sequence[Finding]
+) -> Iterable[str]:
+    """Yield the findings that differ in nothing but their subject."""
+    weight = f" ({severity})" if state in (State.FAIL, State.ERROR) else ""
+    yield f"{_WORDS[state]}  {finding_id}{weight}"
+    if reason:
+        yield f"  {reason}"
+    for finding in alike:
+        subject = finding.subject
+        where = subject.path if subject.address is None else f"{subject.address}  {subject.path}"
+        wanted = "" if state is State.PASS else f", wanted {finding.wanted.text}"
+        yield f"    {where}  {finding.found.text}{wanted}"
+    for remedy in dict.fromkeys(f.remedy for f in alike if f.remedy is not None):
+        yield f"  {remedy.kind}: {remedy.command}"
+
+
+def _summary(outcome: Outcome) -> Iterable[str]:
+    if outcome.audit is None:
+        return
+    states = [finding.state for finding in outcome.audit.findings]
+    counts = [
+        f"{states.count(s)} {_WORDS[s]}" for s in (State.PASS, *_FIRST_TO_LAST) if s in states
+    ]
+    yield f"{len(outcome.audit.groups)} switch groups, {len(states)} findings: {', '.join(counts)}"
+    if not outcome.audit.groups:
+        yield "No switch carries both a GPU and a NIC: there is no path that ACS could shorten."
+    elif not _redirecting(outcome):
+        yield (
+            "ACS redirects nothing on the GPU-NIC paths: whatever is slow or fails here, "
+            "look elsewhere."
+        )
+
+
+def _redirecting(outcome: Outcome) -> bool:
+    """Return whether any port on a GPU-NIC path redirects, blocks, or could not be read."""
+    if outcome.audit is None:
+        return True
+    for judged in outcome.audit.bits:
+        bits = judged.finding.found.bits
+        if judged.acs is None and judged.finding.state is State.ERROR:
+            return True
+        if bits and {"TransBlk+", "ReqRedir+", "CmpltRedir+", "EgressCtrl+"} & set(bits):
+            return True
+    return False
+
+
+def plan(outcome: Outcome) -> Iterable[str]:
+    """Yield the exact writes of a plan, and what is held back."""
+    if outcome.plan is None:
+        return
+    yield ""
+    if not outcome.plan.writes:
+        yield "nothing to write"
+    for name, writes in groupby(outcome.plan.writes, key=lambda w: w.group):
+        yield f"switch group {name}"
+        for planned in writes:
+            yield f"  {_write(planned, planned.old)}"
+    yield from _held(outcome.plan)
+
+
+def _write(planned: PlannedWrite, old: int) -> str:
+    return (
+        f"{planned.port.address}  {planned.register} at {planned.write.offset:#05x}: "
+        f"{old:#06x} -> {planned.write.merge(old):#06x} (mask {planned.write.mask:#06x}, "
+        f"{' '.join(planned.wants)})"
+    )
+
+
+def _held(plan: Plan) -> Iterable[str]:
+    def lines(word: str, held_back: Sequence[HeldBack]) -> Iterable[str]:
+        for held in held_back:
+            wants = " ".join(held.planned.wants)
+            yield f"{word}  {held.planned.port.address} {wants}: {held.reason}"
+
+    yield from lines("deferred", plan.deferred)
+    yield from lines("refused", plan.refused)
+    for group, reason in plan.unreadable:
+        yield f"not begun  switch group {group}: {reason}"
+
+
+def applied(outcome: Outcome) -> Iterable[str]:
+    """Yield what was written, rolled back and held back."""
+    if outcome.applied is None or outcome.plan is None:
+        return
+    yield ""
+    if outcome.applied.interrupted:
+        yield "interrupted: everything written in this run was undone"
+    for name, writes in groupby(outcome.applied.kept, key=lambda w: w.planned.group):
+        yield f"switch group {name}"
+        for done in writes:
+            readback = "?" if done.readback is None else f"{done.readback:#06x}"
+            yield f"  {_write(done.planned, done.old)}, reads {readback}"
+    for failure in outcome.applied.failures:
+        yield f"FAILED  switch group {failure.group}: {failure.error}"
+        if failure.error.hint:
+            yield f"  try: {failure.error.hint}"
+    if not outcome.applied.kept and not outcome.applied.failures:
+        yield "nothing was written"
+    yield from _held(outcome.plan)
+
+
+def restored(outcome: Outcome) -> Iterable[str]:
+    """Yield what was put back and what was left."""
+    restoration = outcome.restoration
+    if restoration is None:
+        return
+    for back in restoration.restored:
+        yield (
+            f"{back.port.address}  ACSCtl at {back.entry.offset:#05x}: {back.old:#06x} -> "
+            f"{back.readback:#06x} (mask {back.entry.mask:#06x})"
+        )
+    for left in restoration.left:
+        yield f"left  {left.entry.address}: {left.reason}"
+    for entry in restoration.found:
+        yield f"left  {entry.address}: set before this boot's first apply"
+    if not restoration.restored:
+        yield "nothing to put back"
