@@ -1,0 +1,69 @@
+"""What sysfs says of one function's state; no register is read for it."""
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError, ConfigSpaceError
+from pcietune.host.host_files import HostFiles
+from pcietune.model.function import FunctionState, LinkState
+
+_NO_LINK = LinkState(speed=None, width=None, max_speed=None, max_width=None)
+
+
+def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionState:
+    """Return the state of the function at ``address``, whose directory is ``path``.
+
+    Raises:
+        ConfigSpaceError: The function vanished.
+        BadInputError: A link of a recording leads out of it.
+    """
+    numa_node = files.number(f"{path}/numa_node")
+    physical_function = _function_behind(files, f"{path}/physfn")
+    state = FunctionState(
+        group=_group(files.link_name(f"{path}/iommu_group")),
+        iommu_unit=files.link_name(f"{path}/iommu"),
+        numa_node=-1 if numa_node is None else numa_node,
+        link=_NO_LINK if physical_function else _link(files, path),
+        enable_count=files.number(f"{path}/enable"),
+        power_state=files.text(f"{path}/power_state"),
+        physical_function=physical_function,
+        virtual_functions=_virtual_functions(files, path),
+        vfio=files.is_directory(f"{path}/vfio-dev"),
+    )
+    if not files.exists(f"{path}/uevent"):
+        raise ConfigSpaceError(
+            f"{address} vanished while it was looked at",
+            hint="was it unplugged or removed? run pcietune again",
+        )
+    return state
+
+
+def _group(name: str | None) -> int | None:
+    return int(name) if name is not None and name.isdecimal() else None
+
+
+def _link(files: HostFiles, path: str) -> LinkState:
+    return LinkState(
+        speed=_speed(files.text(f"{path}/current_link_speed")),
+        width=files.number(f"{path}/current_link_width") or None,
+        max_speed=_speed(files.text(f"{path}/max_link_speed")),
+        max_width=files.number(f"{path}/max_link_width") or None,
+    )
+
+
+def _speed(text: str | None) -> str | None:
+    """Return the speed as printed; the kernel says ``Unknown`` of a link that is down."""
+    return None if text is None or text.startswith("Unknown") else text
+
+
+def _virtual_functions(files: HostFiles, path: str) -> tuple[PciAddress, ...]:
+    """Return the VFs in order; the directory is not listed for it, since it holds scores."""
+    count = files.number(f"{path}/sriov_numvfs") or 0
+    found = (_function_behind(files, f"{path}/virtfn{index}") for index in range(count))
+    return tuple(address for address in found if address is not None)
+
+
+def _function_behind(files: HostFiles, link: str) -> PciAddress | None:
+    name = files.link_name(link)
+    try:
+        return None if name is None else PciAddress.parse(name)
+    except BadInputError:
+        return None

@@ -1,0 +1,68 @@
+"""IOMMU units and groups, as the kernel shows them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
+from pcietune.host.host_files import HostFiles
+from pcietune.model.platform import IommuGroup, IommuKind, IommuUnit
+from pcietune.registers.fields import BitField
+
+UNITS = "sys/class/iommu"
+GROUPS = "sys/kernel/iommu_groups"
+_INTEL_DEVICE_TLB = BitField(2)  # of the Extended Capability Register (DT)
+_AMD_IOTLB_SUPPORT = BitField(24)  # of the capability header (IotlbSup)
+
+
+def read_units(files: HostFiles) -> Mapping[str, IommuUnit]:
+    """Return the host's IOMMUs by name."""
+    units = [_unit(files, name) for name in files.names(UNITS)]
+    amd = [unit.device_tlb for unit in units if unit.kind is IommuKind.AMD]
+    if False in amd:  # Linux uses what all units have (amd_iommu_iotlb_sup, amd/iommu.c)
+        units = [
+            replace(unit, device_tlb=False) if unit.kind is IommuKind.AMD else unit
+            for unit in units
+        ]
+    return {unit.name: unit for unit in units}
+
+
+def read_groups(files: HostFiles) -> Mapping[int, IommuGroup]:
+    """Return the host's IOMMU groups by number."""
+    numbers = sorted(int(name) for name in files.names(GROUPS) if name.isdecimal())
+    return {number: _group(files, number) for number in numbers}
+
+
+def _unit(files: HostFiles, name: str) -> IommuUnit:
+    unit = f"{UNITS}/{name}"
+    if files.is_directory(f"{unit}/intel-iommu"):
+        register = _register(files, f"{unit}/intel-iommu/ecap")
+        return IommuUnit(name, IommuKind.INTEL, _bit(_INTEL_DEVICE_TLB, register))
+    if files.is_directory(f"{unit}/amd-iommu"):
+        register = _register(files, f"{unit}/amd-iommu/cap")
+        return IommuUnit(name, IommuKind.AMD, _bit(_AMD_IOTLB_SUPPORT, register))
+    kind = IommuKind.ARM if name.startswith("smmu") else IommuKind.OTHER
+    return IommuUnit(name, kind, device_tlb=None)
+
+
+def _register(files: HostFiles, path: str) -> int | None:
+    """Return a register that the kernel prints in hex without 0x; None if unreadable."""
+    text = files.text(path)
+    try:
+        return None if text is None else int(text, 16)
+    except ValueError:
+        return None
+
+
+def _bit(field: BitField, register: int | None) -> bool | None:
+    return None if register is None else bool(field.get(register))
+
+
+def _group(files: HostFiles, number: int) -> IommuGroup:
+    members = []
+    for name in files.names(f"{GROUPS}/{number}/devices"):
+        try:
+            members.append(PciAddress.parse(name))
+        except BadInputError:
+            continue  # a platform device, as on ARM
+    return IommuGroup(number, files.text(f"{GROUPS}/{number}/type"), tuple(sorted(members)))

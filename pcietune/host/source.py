@@ -1,0 +1,82 @@
+"""Where a host comes from: the machine itself, a host archive, or a directory like one."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pcietune.errors import BadInputError
+from pcietune.host.archive import unpack
+from pcietune.host.functions import DEVICES
+from pcietune.host.host_files import HostFiles
+from pcietune.host.manifest import MANIFEST, decode_manifest
+from pcietune.host.sysfs import SysfsHost
+
+_LIVE_ROOT = Path("/")
+
+
+@contextmanager
+def open_host(source: Path | None, *, copied: bool = False) -> Iterator[SysfsHost]:
+    """Yield the host that ``source`` names; None means the one that pcietune runs on.
+
+    An archive is unpacked to a directory of its own, which is removed in the end. What is written
+    to a recorded host changes only that directory: ``pack`` makes an archive of it.
+
+    Args:
+        source: A host archive, or a directory of the same shape.
+        copied: Whether to copy a directory too, so that what is written does not change it.
+
+    Raises:
+        BadInputError: There is no recorded host, or it is not one that pcietune makes.
+        NotPermittedError: It may not be read.
+    """
+    if source is None:
+        yield SysfsHost(HostFiles(_LIVE_ROOT, recorded=False))
+        return
+    if not source.exists():
+        raise BadInputError(
+            f"{source}: there is no such file or directory",
+            hint="name a file that pcietune record made",
+        )
+    if source.is_dir() and not copied:
+        yield _recorded(source, source)
+        return
+    with tempfile.TemporaryDirectory(prefix="pcietune-") as directory:
+        root = Path(directory) / "host"
+        if source.is_dir():
+            _check_directory(source)
+            shutil.copytree(source, root, symlinks=True)
+        else:
+            root.mkdir()
+            unpack(source, root)
+            if not (root / MANIFEST).is_file():
+                raise _not_recorded(source)
+        yield _recorded(root, source)
+
+
+def _recorded(root: Path, source: Path) -> SysfsHost:
+    """Return the host recorded at ``root``; a directory may lack the manifest, and has all then."""
+    _check_directory(root)
+    files = HostFiles(root, recorded=True)
+    if not files.is_directory(DEVICES):
+        raise _not_recorded(source)
+    if not files.exists(MANIFEST):
+        return SysfsHost(files)
+    data = Path(files.path(MANIFEST)).read_bytes()
+    return SysfsHost(files, unread=decode_manifest(data, str(source)).unread_by_address())
+
+
+def _check_directory(root: Path) -> None:
+    """Refuse the live host's own root, where a write would reach the hardware."""
+    if root.samefile(_LIVE_ROOT):
+        raise BadInputError(
+            f"{root} is this machine, not a recorded host", hint="leave out --from to look at it"
+        )
+
+
+def _not_recorded(source: Path) -> BadInputError:
+    return BadInputError(
+        f"{source} is not a recorded host: it lacks {MANIFEST} or /{DEVICES}",
+        hint="make one on the host: pcietune record FILE",
+    )

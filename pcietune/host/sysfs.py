@@ -1,0 +1,137 @@
+"""A host through sysfs: live, or recorded in a directory of the same shape."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pcietune.address import PciAddress
+from pcietune.errors import ConfigSpaceError
+from pcietune.host.config_space import FileConfigSpace
+from pcietune.host.function_state import read_state
+from pcietune.host.functions import DEVICES, Listing, list_functions
+from pcietune.host.host_files import HostFiles
+from pcietune.host.platform import read_platform
+from pcietune.host.recorded_config import RecordedConfigSpace, Unread
+from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.platform import Platform
+from pcietune.registers.fields import MaskedWrite
+
+
+class SysfsHost:
+    """A host whose sysfs, procfs and ``/etc`` are found below a root; a HostAccess.
+
+    Whatever was read is remembered, so that a run sees one state of the host.
+
+    Attributes:
+        files: The host's files.
+    """
+
+    def __init__(
+        self, files: HostFiles, *, unread: Mapping[PciAddress, Unread] | None = None
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            files: The host's files.
+            unread: What a recording has not of each function's Configuration Space.
+        """
+        self.files = files
+        self._unread = unread or {}
+        self._listed: Listing | None = None
+        self._states: dict[PciAddress, FunctionState] = {}
+        self._configs: dict[PciAddress, FileConfigSpace] = {}
+        self._platform: Platform | None = None
+
+    @property
+    def root(self) -> Path:
+        """The directory that stands for the host's ``/``."""
+        return self.files.root
+
+    @property
+    def recorded(self) -> bool:
+        """Whether this is a recording, not the machine that pcietune runs on."""
+        return self.files.recorded
+
+    @property
+    def privileged(self) -> bool:
+        """Whether this user may read all of Configuration Space and write it."""
+        return self.recorded or os.geteuid() == 0
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Sentences on what ``functions`` had to leave out, though it did not vanish."""
+        return self._listing().problems
+
+    def platform(self) -> Platform:
+        """Return what the host is apart from its functions."""
+        if self._platform is None:
+            self._platform = read_platform(self.files)
+        return self._platform
+
+    def functions(self) -> Sequence[PciFunction]:
+        """Return every function, in the order of addresses; costs no configuration cycle.
+
+        Raises:
+            BadInputError: A link of a recording leads out of it.
+        """
+        return self._listing().functions
+
+    def state(self, function: PciFunction) -> FunctionState:
+        """Return what sysfs says of one function's state.
+
+        Raises:
+            ConfigSpaceError: The function vanished.
+            BadInputError: A link of a recording leads out of it.
+        """
+        known = self._states.get(function.address)
+        if known is None:
+            known = read_state(self.files, self._path(function.address), function.address)
+            self._states[function.address] = known
+        return known
+
+    def config(self, function: PciFunction) -> FileConfigSpace:
+        """Return the function's Configuration Space, which reads a register when asked for it.
+
+        Raises:
+            ConfigSpaceError: The function vanished, or is in D3cold and would have to be woken.
+            NotPermittedError: The kernel keeps it from this user.
+            BadInputError: A link of a recording leads out of it.
+        """
+        known = self._configs.get(function.address)
+        if known is None:
+            known = self._configs[function.address] = self._open_config(function.address)
+        return known
+
+    def write(self, function: PciFunction, write: MaskedWrite) -> None:
+        """Write the masked bits of one register, keeping all others as they read just before.
+
+        Raises:
+            ConfigSpaceError: The function vanished, does not answer or is in D3cold.
+            NotPermittedError: The kernel refused the write (not root, or lockdown).
+        """
+        self.config(function).write(write)
+
+    def _open_config(self, address: PciAddress) -> FileConfigSpace:
+        path = self._path(address)
+        if self.files.text(f"{path}/power_state") == "D3cold":
+            raise ConfigSpaceError(
+                f"{address} is in D3cold and is not woken to be looked at",
+                hint=f"wake it: echo on > /{DEVICES}/{address}/power/control",
+            )
+        config = self.files.path(f"{path}/config")
+        if self.recorded:
+            return RecordedConfigSpace(address, config, self._unread.get(address))
+        return FileConfigSpace(address, config)
+
+    def directory(self, function: PciFunction) -> str:
+        """Return the function's directory below ``sys/devices``, relative to the root."""
+        return self._path(function.address)
+
+    def _path(self, address: PciAddress) -> str:
+        """Return a function's directory: where it was found, else behind its link."""
+        return self._listing().paths.get(address, f"{DEVICES}/{address}")
+
+    def _listing(self) -> Listing:
+        if self._listed is None:
+            self._listed = list_functions(self.files)
+        return self._listed
