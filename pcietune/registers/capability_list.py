@@ -10,11 +10,11 @@ from pcietune.errors import ConfigSpaceError
 from pcietune.registers.config_space import CONVENTIONAL_SIZE, ConfigSpace, does_not_answer
 from pcietune.registers.fields import BitField
 
-_VENDOR_ID = 0x00  # 16 bits; ffffh where no function answers
-_STATUS = 0x06  # 16 bits
+_STATUS = 0x06  # 16 bits; ffffh only where no function answers, since some bits are reserved
 _HAS_CAPABILITY_LIST = BitField(4)
 _CAPABILITIES_POINTER = 0x34  # 8 bits
 _FIRST_CAPABILITY = 0x40  # the header ends here
+_NO_ID = 0xFF  # Linux's pci_find_capability stops at it too
 
 _FIRST_EXTENDED = CONVENTIONAL_SIZE
 _ID = BitField(0, 16)
@@ -73,12 +73,14 @@ def capabilities(config: ConfigSpace) -> list[Capability]:
     found: list[Capability] = []
     seen: set[int] = set()
     offset = config.read(_CAPABILITIES_POINTER, 1)
+    if offset == 0xFF:
+        _check_that_it_answers(config)
     while offset:
         _check_pointer(config, "Capability", offset, _FIRST_CAPABILITY, seen)
         header = config.read(offset, 2)
-        if header == 0xFFFF:
+        if header & 0xFF == _NO_ID:
             _check_that_it_answers(config)
-            raise _broken(config, "Capability", offset, "reads as all ones")
+            raise _broken(config, "Capability", offset, "has ID ffh, which is none")
         found.append(Capability(header & 0xFF, 0, offset))
         offset = header >> 8
     return found
@@ -134,8 +136,11 @@ def find_extended(config: ConfigSpace, wanted: ExtendedCapabilityId) -> Capabili
 
 
 def _check_that_it_answers(config: ConfigSpace) -> None:
-    """Tell a register that is all ones from a function that is gone."""
-    if config.read_again(_VENDOR_ID, 2) == 0xFFFF:
+    """Tell a register that is all ones from a function that is gone.
+
+    By Status and not by Vendor ID, which is ffffh in every virtual function.
+    """
+    if config.read_again(_STATUS, 2) == 0xFFFF:
         raise does_not_answer(config.address)
 
 
@@ -144,7 +149,7 @@ def _check_pointer(
 ) -> None:
     """Add ``offset`` to ``seen`` unless no capability can stand there."""
     if offset < lowest:
-        raise _broken(config, kind, offset, f"points below {lowest:#04x}")
+        raise _broken(config, kind, offset, f"lies below {lowest:#05x}")
     if offset % _ALIGNMENT:
         raise _broken(config, kind, offset, "is not aligned to 4 bytes")
     if offset in seen:

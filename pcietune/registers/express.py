@@ -3,7 +3,7 @@
 import enum
 
 from pcietune.registers.capability_list import CapabilityId, find_capability
-from pcietune.registers.config_space import ConfigSpace
+from pcietune.registers.config_space import ConfigSpace, does_not_answer
 from pcietune.registers.fields import BitField
 
 _FLAGS = 0x02  # PCI Express Capabilities Register, 16 bits
@@ -81,16 +81,23 @@ class Express:
 
     @property
     def port_type(self) -> PortType | None:
-        """Device/Port Type, read when asked for."""
-        code = _PORT_TYPE.get(self._config.read(self.offset + _FLAGS, 2))
+        """Device/Port Type, read when asked for.
+
+        Raises:
+            ConfigSpaceError: The register reads as all ones.
+        """
+        code = _PORT_TYPE.get(self._config.read_word(self.offset + _FLAGS))
         return PortType(code) if code in PortType.__members__.values() else None
 
     @property
     def link_capable(self) -> Link:
-        """Link Capabilities, read when asked for."""
-        return Link(self._config.read(self.offset + _LINK_CAPABILITIES, 4))
+        """Link Capabilities, read when asked for; same error as ``port_type``."""
+        register = self._config.read(self.offset + _LINK_CAPABILITIES, 4)
+        if register == 0xFFFFFFFF:
+            raise does_not_answer(self._config.address)
+        return Link(register)
 
     @property
     def link(self) -> Link:
-        """Link Status, read when asked for."""
-        return Link(self._config.read(self.offset + _LINK_STATUS, 2))
+        """Link Status, read when asked for; same error as ``port_type``."""
+        return Link(self._config.read_word(self.offset + _LINK_STATUS))

@@ -12,7 +12,7 @@ _VF_DEVICE_ID = 0x1A  # 16 bits
 
 
 class SrIov:
-    """One physical function's SR-IOV.
+    """One physical function's SR-IOV; a register of all ones is a ConfigSpaceError.
 
     Attributes:
         offset: Of the Extended Capability, in bytes.
@@ -41,19 +41,19 @@ class SrIov:
     @property
     def enabled(self) -> bool:
         """Whether the virtual functions exist now (VF Enable)."""
-        return bool(_VF_ENABLE.get(self._config.read(self.offset + _CONTROL, 2)))
+        return bool(_VF_ENABLE.get(self._config.read_word(self.offset + _CONTROL)))
 
     @property
     def total(self) -> int:
         """Virtual functions that the device can have (TotalVFs)."""
-        return self._config.read(self.offset + _TOTAL_VFS, 2)
+        return self._config.read_word(self.offset + _TOTAL_VFS)
 
     @property
     def count(self) -> int:
         """Virtual functions that software asked for (NumVFs)."""
-        return self._config.read(self.offset + _NUM_VFS, 2)
+        return self._config.read_word(self.offset + _NUM_VFS)
 
     @property
     def vf_device_id(self) -> int:
         """Device ID of each virtual function, 16 bits; its Vendor ID is the PF's."""
-        return self._config.read(self.offset + _VF_DEVICE_ID, 2)
+        return self._config.read_word(self.offset + _VF_DEVICE_ID)
