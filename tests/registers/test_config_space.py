@@ -35,6 +35,11 @@ def test_a_register_that_is_not_there_is_named(offset: int, width: int) -> None:
     assert config.accesses == []
 
 
+def test_a_register_that_is_cut_off_is_not_there() -> None:
+    with pytest.raises(ConfigSpaceError, match="no 4-byte register at 0x100 in 258 bytes"):
+        Layout(0x102).config().read(0x100, 4)
+
+
 def test_the_last_register_is_there() -> None:
     assert Layout().put(0xFFC, 4, 0x00010203).config().read(0xFFC, 4) == 0x00010203
 

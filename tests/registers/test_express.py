@@ -39,7 +39,17 @@ def test_the_port_type_is_in_bits_7_to_4(flags: int, port_type: PortType | None)
 
 @pytest.mark.parametrize(
     ("code", "speed"),
-    [(1, 2.5), (2, 5.0), (3, 8.0), (4, 16.0), (5, 32.0), (6, 64.0), (0, None), (15, None)],
+    [
+        (1, 2.5),
+        (2, 5.0),
+        (3, 8.0),
+        (4, 16.0),
+        (5, 32.0),
+        (6, 64.0),
+        (0, None),
+        (9, None),
+        (15, None),
+    ],
 )
 def test_the_speed_is_in_bits_3_to_0_of_both_registers(code: int, speed: float | None) -> None:
     express = found(function(capable=0x0040_0100 | code, status=0x3080 | code))
