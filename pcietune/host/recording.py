@@ -1,9 +1,9 @@
 """Makes a host archive: all that pcietune reads of a host, and nothing personal."""
 
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
+from pcietune import __version__
 from pcietune.errors import ConfigSpaceError
 from pcietune.host.archive import pack
 from pcietune.host.functions import DEVICES
@@ -74,7 +74,7 @@ def record(host: SysfsHost, destination: Path) -> None:
             lacking = _record_config(tree, host, function)
             if lacking is not None:
                 unread[str(function.address)] = lacking
-        manifest = Manifest(pcietune=version("pcietune"), unread=unread, errors=tree.errors)
+        manifest = Manifest(pcietune=__version__, unread=unread, errors=tree.errors)
         tree.put(MANIFEST, manifest.encode())
         pack(Path(directory), destination)
 

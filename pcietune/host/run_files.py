@@ -1,0 +1,99 @@
+"""Files in the host's run directory, which outlive a run but not a boot: lock and undo record."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from pcietune.errors import BadInputError, NotPermittedError
+from pcietune.host.host_files import HostFiles
+
+_RUN_DIRECTORY = "run/pcietune"
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_HINTS = {
+    errno.ENOSPC: "free some space: df -h /run",
+    errno.EDQUOT: "free some space: df -h /run",
+    errno.ENOENT: "is /run mounted?",
+    errno.EROFS: "is /run mounted read-only?",
+    errno.EACCES: "run pcietune as root",
+    errno.EPERM: "run pcietune as root",
+    errno.ELOOP: "a link stands there, which pcietune did not make: remove it",
+}
+
+
+def run_path(files: HostFiles, name: str) -> Path:
+    """Return where the run directory's file of this name is, or would be.
+
+    Raises:
+        BadInputError: In a recording, it leads out of the root.
+    """
+    return Path(files.path(f"{_RUN_DIRECTORY}/{name}"))
+
+
+def make_run_directory(files: HostFiles) -> None:
+    """Make the run directory, unless it is there.
+
+    Raises:
+        BadInputError: On a live host, somebody else owns it or may write it, or it is a link.
+        OSError: It cannot be made; on a live host also because ``/run`` is missing.
+    """
+    directory = Path(files.path(_RUN_DIRECTORY))
+    directory.mkdir(mode=0o755, parents=files.recorded, exist_ok=True)
+    _check_owner(files, directory, directory.lstat())
+
+
+def open_run_file(files: HostFiles, name: str, flags: int) -> int:
+    """Open a file of the run directory and return its descriptor; a new one has mode 0600.
+
+    Args:
+        files: The host's files.
+        name: In the run directory.
+        flags: As ``os.open`` takes them; a link is never followed.
+
+    Raises:
+        BadInputError: On a live host, somebody else owns the file or may write it.
+        OSError: It cannot be opened.
+    """
+    path = run_path(files, name)
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        _check_owner(files, path, os.fstat(descriptor))
+    except BadInputError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def sync_run_directory(files: HostFiles) -> None:
+    """Return once the run directory's own entries have reached the disk.
+
+    Raises:
+        OSError: They cannot.
+    """
+    descriptor = os.open(files.path(_RUN_DIRECTORY), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot_keep(what: str, files: HostFiles, error: OSError) -> NotPermittedError:
+    """Return the error for a run file that the kernel does not let pcietune keep."""
+    return NotPermittedError(
+        f"cannot keep {what} in {files.path(_RUN_DIRECTORY)}: {error.strerror}",
+        hint=_HINTS.get(error.errno or 0, ""),
+    )
+
+
+def _check_owner(files: HostFiles, path: Path, status: os.stat_result) -> None:
+    """Refuse what somebody else could have made; who made a recording does not matter."""
+    if files.recorded:
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise BadInputError(
+            f"{path} belongs to user {status.st_uid}, not to root", hint=f"remove it: rm -r {path}"
+        )
+    if stat.S_ISLNK(status.st_mode):
+        raise BadInputError(f"{path} is a link", hint=f"remove it: rm {path}")
+    if status.st_mode & _OTHERS_MAY_WRITE:
+        raise BadInputError(f"{path} may be written by others than root", hint=f"chmod go-w {path}")

@@ -1,0 +1,116 @@
+"""The undo record as text: a header and then one JSON object per line, oldest first."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
+from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord
+
+_FORMAT = "pcietune undo record"
+_VERSION = 1
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="header"):
+    """The first line.
+
+    Attributes:
+        boot_id: Of the boot whose changes follow.
+        pcietune: Version of the pcietune that began the record.
+        format: Always the same words.
+        version: Of the format.
+    """
+
+    boot_id: str
+    pcietune: str
+    format: str = _FORMAT
+    version: int = _VERSION
+
+
+class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
+    """A change that is about to be made."""
+
+    change: UndoEntry
+
+
+class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="settled"):
+    """How all changes of a switch group ended that had not."""
+
+    group: str
+    outcome: Outcome
+
+
+class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="found"):
+    """Wanted bits that were already set."""
+
+    change: UndoEntry
+
+
+Line = Header | Begun | Settled | Found
+
+
+def encode_lines(lines: Iterable[Line]) -> bytes:
+    """Return the lines as they stand in the file, each with its newline."""
+    return b"".join(msgspec.json.encode(line, enc_hook=str) + b"\n" for line in lines)
+
+
+def whole_lines(data: bytes) -> bytes:
+    """Return ``data`` without a last line that a kill or a full disk cut off."""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def decode_record(data: bytes, path: Path) -> UndoRecord:
+    """Return what the file at ``path`` says.
+
+    Raises:
+        BadInputError: A line is not one that pcietune writes, or the format is not known.
+    """
+    lines = [
+        _decode(line, path, number)
+        for number, line in enumerate(whole_lines(data).splitlines(), start=1)
+    ]
+    header = lines[0] if lines else None
+    if not isinstance(header, Header) or header.format != _FORMAT or header.version != _VERSION:
+        raise _broken(path, 1, f"it is no header of an {_FORMAT}, version {_VERSION}")
+    changes: list[RecordedChange] = []
+    found: list[UndoEntry] = []
+    for number, line in enumerate(lines[1:], start=2):
+        match line:
+            case Begun(change):
+                changes.append(RecordedChange(change, Outcome.BEGUN))
+            case Settled(group, outcome):
+                changes = [_settled(change, group, outcome) for change in changes]
+            case Found(change):
+                found.append(change)
+            case Header():
+                raise _broken(path, number, "it is a second header")
+    return UndoRecord(header.boot_id, tuple(changes), tuple(found))
+
+
+def _settled(change: RecordedChange, group: str, outcome: Outcome) -> RecordedChange:
+    if change.entry.group != group or change.outcome is not Outcome.BEGUN:
+        return change
+    return RecordedChange(change.entry, outcome)
+
+
+def _decode(line: bytes, path: Path, number: int) -> Line:
+    try:
+        return msgspec.json.decode(line, type=Line, dec_hook=_decode_address)
+    except (msgspec.MsgspecError, UnicodeDecodeError, BadInputError) as error:
+        raise _broken(path, number, str(error)) from error
+
+
+def _decode_address(kind: type, value: object) -> object:
+    """Decode the one class of an UndoEntry that msgspec does not know."""
+    if kind is not PciAddress:
+        raise NotImplementedError(kind)
+    return PciAddress.parse(str(value))
+
+
+def _broken(path: Path, number: int, what: str) -> BadInputError:
+    return BadInputError(
+        f"{path}:{number}: the undo record is broken: {what}",
+        hint=f"look at it, then remove it: rm {path}; what it would undo stays as it is",
+    )
