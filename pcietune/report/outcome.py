@@ -59,6 +59,19 @@ class Outcome:
             codes.append(self.restoration.exit_code())
         return ExitCode.of_several(codes)
 
+    def plan_exit_code(self) -> ExitCode:
+        """Return the exit code of a plan: whether there is something to write, or to read first."""
+        codes = [error.exit_code for error in self.errors]
+        if self.audit is not None:
+            codes += [f.code for f in self.audit.findings if f.state is State.ERROR]
+        if self.plan is not None and (self.plan.writes or self.plan.deferred):
+            codes.append(ExitCode.DIFFERS)
+        return ExitCode.of_several(codes)
+
+    def status_exit_code(self) -> ExitCode:
+        """Return the exit code of a status, which tells and does not judge."""
+        return ExitCode.of_several([error.exit_code for error in self.errors])
+
     @property
     def changed(self) -> bool:
         """Whether a register differs now because of this run."""

@@ -36,6 +36,23 @@ def heading(outcome: Outcome) -> Iterable[str]:
         yield "There is no GPU on this host: nothing here for pcietune."
 
 
+def status(outcome: Outcome) -> Iterable[str]:
+    """Yield which ways are open, and how many findings there are of each kind."""
+    if outcome.enforce is not None:
+        yield f"enforce  {outcome.enforce}"
+    if outcome.channels is not None:
+        ways = outcome.channels
+        for name, way in (
+            ("registers", ways.registers),
+            ("group type", ways.group_type),
+            ("config_acs", ways.config_acs),
+            ("firmware", ways.firmware),
+        ):
+            yield f"channel  {name}: {way.state} ({way.reason})"
+    for line in _summary(outcome):
+        yield f"judged   {line}"
+
+
 def findings(outcome: Outcome, *, passes: bool) -> Iterable[str]:
     """Yield what is not as wanted, what could not be read, and the count of each state.
 
@@ -87,7 +104,9 @@ def _summary(outcome: Outcome) -> Iterable[str]:
     counts = [
         f"{states.count(s)} {_WORDS[s]}" for s in (State.PASS, *_FIRST_TO_LAST) if s in states
     ]
-    yield f"{len(outcome.audit.groups)} switch groups, {len(states)} findings: {', '.join(counts)}"
+    groups = len(outcome.audit.groups)
+    plural = "" if groups == 1 else "s"
+    yield f"{groups} switch group{plural}, {len(states)} findings: {', '.join(counts)}"
     if not outcome.audit.groups:
         yield "No switch carries both a GPU and a NIC: there is no path that ACS could shorten."
     elif not _redirecting(outcome):

@@ -1,6 +1,6 @@
 """Apply a plan: all writes of a switch group or none of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -83,6 +83,20 @@ def apply(
             break
         applied.kept += begun
     return applied
+
+
+def finish(unfinished: Sequence[UndoEntry], applied: Applied, undo: UndoStore) -> None:
+    """Settle what a killed run left open, in the groups that this run did not fail in.
+
+    A group that this run wrote to is settled already. In the others every wanted bit was found as
+    wanted, so what was begun there stands.
+    """
+    if applied.interrupted:
+        return
+    failed = {failure.group for failure in applied.failures}
+    for name in dict.fromkeys(entry.group for entry in unfinished):
+        if name not in failed:
+            undo.settle(name, kept=True)
 
 
 def newly_found(plan: Plan, record: UndoRecord | None) -> list[UndoEntry]:

@@ -39,7 +39,7 @@ def judge_layout(
     if shape is None:
         return judged
     judged.append(
-        _count("layout.switch-groups", HOST, f"{len(groups)} switches", f"{shape.count} switches")
+        _count("layout.switch-groups", HOST, _switches(len(groups)), _switches(shape.count))
     )
     for group in groups:
         held = {RoleName.GPU: len(group.gpus), RoleName.NIC: len(group.nics)}
@@ -47,6 +47,10 @@ def judge_layout(
         wanted = ", ".join(_label(role, count) for role, count in shape.functions.items())
         judged.append(_count("layout.switch-group", Subject.of(group.top), found, wanted))
     return judged
+
+
+def _switches(count: int) -> str:
+    return f"{count} switch group{'' if count == 1 else 's'}"
 
 
 def _label(role: RoleName, count: int) -> str:

@@ -10,6 +10,7 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.profile import Profile
 from pcietune.model.switch_group import switch_groups
 from pcietune.tune.roles import assign_roles
+from pcietune.tune.survey import is_gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,34 @@ def match_profile(profile: Profile, fabric: Fabric, host: HostAccess) -> MatchRe
         else:
             fails.append(f"DMI {name} is {value!r}, not {pattern!r}")
     return MatchResult(profile, tuple(fails or holds), fits=not fails)
+
+
+def find_profile(
+    host: HostAccess, fabric: Fabric, profiles: Sequence[Profile]
+) -> MatchResult | None:
+    """Return the profile that describes the host; None if it has no GPU at all.
+
+    Raises:
+        NoProfileError: GPUs, but none fits, or two are equally specific.
+    """
+    if not any(is_gpu(function) for function in fabric.functions.values()):
+        return None
+    return choose([match_profile(profile, fabric, host) for profile in profiles])
+
+
+def insist(host: HostAccess, fabric: Fabric, profile: Profile) -> MatchResult:
+    """Return how the one profile that the user named fits.
+
+    Raises:
+        NoProfileError: It describes another kind of host.
+    """
+    result = match_profile(profile, fabric, host)
+    if not result.fits:
+        raise NoProfileError(
+            f"profile {profile.name} does not describe this host: {'; '.join(result.why)}",
+            hint="pcietune profile match says which one does",
+        )
+    return result
 
 
 def choose(results: Sequence[MatchResult]) -> MatchResult:

@@ -95,6 +95,17 @@ def restore(
     return restoration
 
 
+def remaining(record: UndoRecord, restoration: Restoration) -> UndoRecord:
+    """Return what must stay recorded: what was left, and what was set before."""
+    settled = set(restoration.settled)
+    changes = tuple(
+        change
+        for change in record.changes
+        if change.outcome is not Outcome.UNDONE and change.entry not in settled
+    )
+    return UndoRecord(record.boot_id, changes, record.found)
+
+
 def _users(host: HostAccess, port: PciAddress) -> list[str]:
     """Return the addresses of the functions below ``port`` that VFIO has in use."""
     users = []

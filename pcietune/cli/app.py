@@ -1,0 +1,74 @@
+"""The command line: its commands, and the one place where errors end."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pcietune import __version__
+from pcietune.cli import apply, audit, plan, profile, record, restore, show, status, topo
+from pcietune.errors import ExitCode, PcietuneError
+
+_EPILOG = (
+    "Exit codes: 0 as wanted, 3 differs, 4 bad input, 5 not permitted, 6 not readable, "
+    "7 rolled back, 8 inconsistent, 9 no profile, 10 locked, 11 switched off, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="pcietune",
+    help="Tune and audit PCIe ACS and ATS on GPU servers.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.command()(status.status)
+app.command()(audit.audit)
+app.command()(plan.plan)
+app.command()(apply.apply)
+app.command()(restore.restore)
+app.command()(topo.topo)
+app.command()(record.record)
+app.add_typer(profile.app, name="profile")
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- a callback's signature
+    if wanted:
+        typer.echo(f"pcietune {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Tune and audit PCIe ACS and ATS on GPU servers.
+
+    Start with `pcietune status`.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: the one place where errors end."""
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="pcietune")
+    except PcietuneError as error:
+        show.error(error)
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        return int(ExitCode.INTERRUPTED)
+    except SystemExit as stop:  # how Typer ends, well or badly
+        return stop.code if isinstance(stop.code, int) else 0
+    return int(ExitCode.OK)
+
+
+def main() -> None:
+    """Run the command line as a process."""
+    sys.exit(run())

@@ -1,0 +1,113 @@
+"""``pcietune apply``."""
+
+from typing import TYPE_CHECKING
+
+from pcietune.cli.options import (
+    FromOption,
+    InPlaceOption,
+    JsonOption,
+    ModeOption,
+    ProfileOption,
+    ToOption,
+    WaitOption,
+    WhileInUseOption,
+)
+
+if TYPE_CHECKING:
+    from pcietune.cli.judging import Request
+    from pcietune.host.sysfs import SysfsHost
+    from pcietune.model.plan import PlannedWrite
+    from pcietune.report.outcome import Outcome
+
+_DEFAULT_WAIT = 10.0
+
+
+def apply(  # noqa: PLR0913 -- one parameter per option
+    profile: ProfileOption = None,
+    mode: ModeOption = None,
+    source: FromOption = None,
+    to: ToOption = None,
+    *,
+    in_place: InPlaceOption = False,
+    while_in_use: WhileInUseOption = False,
+    wait: WaitOption = _DEFAULT_WAIT,
+    as_json: JsonOption = False,
+) -> None:
+    """Set what the profile may set, read it back, and judge the host again.
+
+    All of a switch group's writes are made or none. What was changed can be put back with
+    `pcietune restore`. Exits 0 if the host is then as wanted, 3 if something is left that no
+    write can mend. Examples:
+
+    `pcietune apply --mode vm`
+
+    `pcietune apply --mode vm --from host.tar --to tuned.tar`
+    """
+    from pcietune.cli.judging import Request, collecting
+    from pcietune.cli.report import print_outcome
+    from pcietune.cli.writing import writable_host
+    from pcietune.model.profile import ModeName
+    from pcietune.report import text
+    from pcietune.report.outcome import Outcome
+
+    outcome = Outcome()
+    request = Request(profile, None if mode is None else ModeName(mode), writes=True)
+    with (
+        collecting(outcome),
+        writable_host(source, to, in_place=in_place, command="apply", wait_s=wait) as host,
+    ):
+        _apply(host, request, outcome, while_in_use=while_in_use)
+    print_outcome(
+        outcome,
+        outcome.exit_code(),
+        as_json=as_json,
+        sections=(
+            text.heading(outcome),
+            text.applied(outcome),
+            text.findings(outcome, passes=False),
+        ),
+    )
+
+
+def _apply(
+    host: "SysfsHost", request: "Request", outcome: "Outcome", *, while_in_use: bool
+) -> None:
+    from pcietune.cli.interrupts import held_back
+    from pcietune.cli.judging import judge, look_again, record_of_this_boot
+    from pcietune.errors import SwitchedOffError
+    from pcietune.host.undo_log import UndoLog
+    from pcietune.tune import apply as applying
+    from pcietune.tune import plan as planning
+    from pcietune.tune.channels import check_registers
+
+    judge(host, request, outcome)
+    if outcome.disabled is not None:
+        raise SwitchedOffError(
+            f"pcietune is switched off here: {outcome.disabled}", hint="undo that, then try again"
+        )
+    if outcome.audit is None:
+        return
+    outcome.plan = planning.plan(host, outcome.audit, while_in_use=while_in_use)
+    record = record_of_this_boot(host)
+    found = applying.newly_found(outcome.plan, record)
+    unfinished = () if record is None else record.unfinished
+    if not outcome.plan.writes and not found and not unfinished:
+        outcome.applied = applying.Applied()
+        return
+    if outcome.plan.writes:
+        check_registers(host)
+    with UndoLog.open(host.files, host.platform().boot_id or "") as undo, held_back() as interrupts:
+        for entry in found:
+            undo.note_found(entry)
+        outcome.applied = applying.apply(
+            outcome.plan, host, undo, stop=interrupts.asked, progress=_show_progress
+        )
+        applying.finish(unfinished, outcome.applied, undo)
+    look_again(host, outcome.audit.fabric, outcome)
+
+
+def _show_progress(planned: "PlannedWrite") -> None:
+    """Name the write on a terminal's stderr, where it may take long or hang."""
+    from pcietune.cli import show
+
+    show.progress(f"{planned.port.address}: {' '.join(planned.wants)}")

@@ -1,0 +1,35 @@
+"""Signals as a wish to stop, so that nothing is cut off between a write and its read-back."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_WISHES = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """Whether somebody asked to stop."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def asked(self) -> bool:
+        """Return whether a signal came that asks to stop."""
+        return self._asked
+
+    def note(self, signal_number: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- a signal handler's signature
+        """Remember a signal."""
+        self._asked = True
+
+
+@contextmanager
+def held_back() -> Iterator[Interrupts]:
+    """Yield the wish to stop, while SIGINT, SIGTERM and SIGHUP only set it."""
+    interrupts = Interrupts()
+    before = {wish: signal.signal(wish, interrupts.note) for wish in _WISHES}
+    try:
+        yield interrupts
+    finally:
+        for wish, handler in before.items():
+            signal.signal(wish, handler)

@@ -1,0 +1,122 @@
+"""What audit, plan, apply and status begin with: which host, which profile, how it is judged."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from pcietune.errors import BadInputError, PcietuneError
+from pcietune.host.off_switch import why_switched_off
+from pcietune.host.profile_store import LoadedProfile, Origin, Profiles, shipped_profiles
+from pcietune.host.settings_file import load_settings
+from pcietune.host.sysfs import SysfsHost
+from pcietune.host.trust import check_trusted
+from pcietune.host.undo_log import read_undo_record
+from pcietune.model.fabric import Fabric
+from pcietune.model.profile import ModeName
+from pcietune.model.settings import Settings
+from pcietune.model.undo import UndoRecord
+from pcietune.report.outcome import Outcome
+from pcietune.tune.audit import audit
+from pcietune.tune.channels import channels
+from pcietune.tune.match import find_profile, insist
+from pcietune.tune.survey import concerned, survey
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asked for.
+
+    Attributes:
+        profile: ``--profile``; None to match the host.
+        mode: ``--mode``; None for the setting.
+        writes: Whether something is to be written, so that what is believed must be trustworthy.
+    """
+
+    profile: str | None = None
+    mode: ModeName | None = None
+    writes: bool = False
+
+
+@contextmanager
+def collecting(outcome: Outcome) -> Iterator[None]:
+    """Take a failure that ends the run into its outcome."""
+    try:
+        yield
+    except PcietuneError as error:
+        outcome.errors.append(error)
+
+
+def describe(host: SysfsHost, outcome: Outcome) -> Settings:
+    """Fill in what the host is, which ways are open, and what its administrator decided."""
+    outcome.platform = host.platform()
+    outcome.channels = channels(host)
+    outcome.disabled = why_switched_off(host.files)
+    settings = load_settings(host.files)
+    outcome.enforce = settings.enforce
+    outcome.mode = settings.mode
+    return settings
+
+
+def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
+    """Fill in everything up to the findings.
+
+    Raises:
+        PcietuneError: Something ends the run; what was filled in until then stands.
+    """
+    settings = describe(host, outcome)
+    fabric = recognise(host, request, settings, outcome)
+    if outcome.match is None:
+        return
+    mode = request.mode or settings.mode
+    if mode is None:
+        raise BadInputError(
+            "no mode is set, and pcietune does not guess whether this host serves VMs",
+            hint="add --mode vm or --mode baremetal, or `mode: vm` to /etc/pcietune/pcietune.yaml",
+        )
+    outcome.mode = mode
+    look_again(host, fabric, outcome)
+
+
+def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Outcome) -> Fabric:
+    """Fill in which profile describes the host, and return its fabric.
+
+    Raises:
+        NoProfileError: None does, two do, or not the one that was named.
+        BadInputError: A profile cannot be used.
+    """
+    store = Profiles(host.files, shipped_profiles())
+    named = request.profile or settings.profile
+    loaded = store.all() if named is None else (store.load(named),)
+    if request.writes and not host.recorded:
+        for one in loaded:
+            _check_trusted(one)
+    profiles = [one.profile for one in loaded]
+    fabric = survey(host, partial(concerned, profiles=profiles))
+    if named is None:
+        outcome.match = find_profile(host, fabric, profiles)
+        outcome.nothing_here = outcome.match is None
+    else:
+        outcome.match = insist(host, fabric, profiles[0])
+    return fabric
+
+
+def look_again(host: SysfsHost, fabric: Fabric, outcome: Outcome) -> None:
+    """Fill in the findings, from registers as they were last read."""
+    if outcome.match is not None and outcome.mode is not None:
+        outcome.audit = audit(
+            host, fabric, outcome.match.profile, outcome.mode, record_of_this_boot(host)
+        )
+
+
+def record_of_this_boot(host: SysfsHost) -> UndoRecord | None:
+    """Return the undo record; None if there is none, or it is another boot's."""
+    record = read_undo_record(host.files)
+    if record is None or record.boot_id != host.platform().boot_id:
+        return None
+    return record
+
+
+def _check_trusted(loaded: LoadedProfile) -> None:
+    if loaded.source.origin is not Origin.SHIPPED:
+        check_trusted(loaded.source.path)

@@ -1,0 +1,65 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Mode(StrEnum):
+    """The two duties of a GPU server, as typed."""
+
+    VM = "vm"
+    BAREMETAL = "baremetal"
+
+
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME|FILE",
+        help="Judge by this profile instead of the one that matches the host.",
+    ),
+]
+ModeOption = Annotated[
+    Mode | None,
+    typer.Option(
+        "--mode", help="The host's duty; the default is `mode` in /etc/pcietune/pcietune.yaml."
+    ),
+]
+FromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE|DIR",
+        help="Look at a recorded host (see `pcietune record`) instead of this machine.",
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document instead of text.")
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Let a pending finding count as a difference, too.")
+]
+PassesOption = Annotated[bool, typer.Option("--passes", help="List what is as wanted, too.")]
+WhileInUseOption = Annotated[
+    bool,
+    typer.Option(
+        "--while-in-use",
+        help="Write above functions that VFIO has in use: their packets may overtake each other.",
+    ),
+]
+ToOption = Annotated[
+    Path | None,
+    typer.Option("--to", metavar="FILE", help="With --from: the archive to write the result to."),
+]
+InPlaceOption = Annotated[
+    bool, typer.Option("--in-place", help="With --from: write the result back to the recording.")
+]
+WaitOption = Annotated[
+    float,
+    typer.Option(
+        "--wait", metavar="SECONDS", min=0, help="How long to wait for another pcietune to finish."
+    ),
+]

@@ -1,0 +1,44 @@
+"""``pcietune plan``."""
+
+from pcietune.cli.options import (
+    FromOption,
+    JsonOption,
+    ModeOption,
+    ProfileOption,
+    WhileInUseOption,
+)
+
+
+def plan(
+    profile: ProfileOption = None,
+    mode: ModeOption = None,
+    source: FromOption = None,
+    *,
+    while_in_use: WhileInUseOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the exact writes that apply would make; exit 3 if there are any.
+
+    Reads, and writes nothing. Example:
+
+    `pcietune plan --mode vm`
+    """
+    from pcietune.cli.judging import Request, collecting, judge
+    from pcietune.cli.report import print_outcome
+    from pcietune.host.source import open_host
+    from pcietune.model.profile import ModeName
+    from pcietune.report import text
+    from pcietune.report.outcome import Outcome
+    from pcietune.tune import plan as planning
+
+    outcome = Outcome()
+    with collecting(outcome), open_host(source) as host:
+        judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
+        if outcome.audit is not None:
+            outcome.plan = planning.plan(host, outcome.audit, while_in_use=while_in_use)
+    print_outcome(
+        outcome,
+        outcome.plan_exit_code(),
+        as_json=as_json,
+        sections=(text.heading(outcome), text.plan(outcome)),
+    )

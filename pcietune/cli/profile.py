@@ -1,0 +1,102 @@
+"""``pcietune profile list|show|match|lint``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcietune.cli.options import FromOption
+
+app = typer.Typer(
+    help="Look at profiles: how kinds of hosts are recognised, and what they owe.",
+    no_args_is_help=True,
+)
+
+
+@app.command("list")
+def list_profiles(source: FromOption = None) -> None:
+    """List the shipped profiles and the site's own in /etc/pcietune/profiles.d.
+
+    `pcietune profile list`
+    """
+    from pcietune.cli import show
+    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.source import open_host
+
+    with open_host(source) as host:
+        loaded = Profiles(host.files, shipped_profiles()).all()
+    width = max(len(one.profile.name) for one in loaded)
+    show.lines(
+        f"{one.profile.name:{width}}  {one.source.origin:7}  {one.profile.summary}"
+        for one in loaded
+    )
+
+
+@app.command("show")
+def show_profile(
+    profile: Annotated[str, typer.Argument(metavar="NAME|FILE", help="The profile.")],
+    source: FromOption = None,
+) -> None:
+    """Print a profile's file as it is, comments included, if it can be used.
+
+    `pcietune profile show gpu-rdma > /etc/pcietune/profiles.d/ours.yaml`
+    """
+    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.source import open_host
+
+    with open_host(source) as host:
+        loaded = Profiles(host.files, shipped_profiles()).load(profile)
+        typer.echo(loaded.source.path.read_text(encoding="utf-8"), nl=False)
+
+
+@app.command("match")
+def match(source: FromOption = None) -> None:
+    """Say which profile describes this host, and why each other one does not.
+
+    `pcietune profile match`
+    """
+    from pcietune.cli import show
+    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.source import open_host
+    from pcietune.tune.match import find_profile, match_profile
+    from pcietune.tune.survey import concerned, survey
+
+    with open_host(source) as host:
+        loaded = Profiles(host.files, shipped_profiles()).all()
+        profiles = [one.profile for one in loaded]
+        fabric = survey(host, lambda functions: concerned(functions, profiles))
+        results = [match_profile(profile, fabric, host) for profile in profiles]
+        show.lines(
+            f"{'fits' if result.fits else 'does not fit'}  {result.profile.name}: "
+            f"{'; '.join(result.why)}"
+            for result in results
+        )
+        chosen = find_profile(host, fabric, profiles)
+    show.lines(
+        ["There is no GPU on this host: nothing here for pcietune."]
+        if chosen is None
+        else [f"chosen  {chosen.profile.name}"]
+    )
+
+
+@app.command("lint")
+def lint(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Profiles to check.")],
+) -> None:
+    """Say everything that is wrong or doubtful in profiles; exit 4 if anything is wrong.
+
+    `pcietune profile lint /etc/pcietune/profiles.d/*.yaml`
+    """
+    from pcietune.cli import show
+    from pcietune.errors import ExitCode
+    from pcietune.host.profile_file import lint_profile
+    from pcietune.host.yaml_nodes import read_document
+
+    complaints = [
+        complaint
+        for file in files
+        for complaint in lint_profile(read_document(file), file=str(file))
+    ]
+    show.lines(str(complaint) for complaint in complaints)
+    wrong = any(not complaint.warning for complaint in complaints)
+    raise typer.Exit(int(ExitCode.BAD_INPUT if wrong else ExitCode.OK))

@@ -1,0 +1,85 @@
+"""``pcietune restore``."""
+
+from typing import TYPE_CHECKING
+
+from pcietune.cli.options import (
+    FromOption,
+    InPlaceOption,
+    JsonOption,
+    ToOption,
+    WaitOption,
+    WhileInUseOption,
+)
+
+if TYPE_CHECKING:
+    from pcietune.host.sysfs import SysfsHost
+    from pcietune.report.outcome import Outcome
+
+_DEFAULT_WAIT = 10.0
+
+
+def restore(  # noqa: PLR0913 -- one parameter per option
+    source: FromOption = None,
+    to: ToOption = None,
+    *,
+    in_place: InPlaceOption = False,
+    while_in_use: WhileInUseOption = False,
+    wait: WaitOption = _DEFAULT_WAIT,
+    as_json: JsonOption = False,
+) -> None:
+    """Put back exactly the bits that apply changed in this boot.
+
+    Bits that were set before, or that somebody else changed since, are left and named.
+    Works also where pcietune is switched off. Example:
+
+    `pcietune restore`
+    """
+    from pcietune.cli.judging import collecting
+    from pcietune.cli.report import print_outcome
+    from pcietune.cli.writing import writable_host
+    from pcietune.report import text
+    from pcietune.report.outcome import Outcome
+
+    outcome = Outcome()
+    with (
+        collecting(outcome),
+        writable_host(source, to, in_place=in_place, command="restore", wait_s=wait) as host,
+    ):
+        _restore(host, outcome, while_in_use=while_in_use)
+    print_outcome(
+        outcome,
+        outcome.exit_code(),
+        as_json=as_json,
+        sections=(text.heading(outcome), text.restored(outcome)),
+    )
+
+
+def _restore(host: "SysfsHost", outcome: "Outcome", *, while_in_use: bool) -> None:
+    from pcietune.cli.interrupts import held_back
+    from pcietune.cli.judging import describe
+    from pcietune.errors import BadInputError
+    from pcietune.host.undo_log import UndoLog, read_undo_record
+    from pcietune.model.undo import UndoRecord
+    from pcietune.tune import restore as restoring
+    from pcietune.tune.channels import check_registers
+
+    describe(host, outcome)
+    boot_id = host.platform().boot_id or ""
+    record = read_undo_record(host.files)
+    if record is not None and record.boot_id != boot_id:
+        raise BadInputError(
+            f"the undo record is of another boot ({record.boot_id}, this one is {boot_id}): "
+            "what it says of the registers need not be true any more",
+            hint="compare with pcietune audit; the next apply begins a new record",
+        )
+    if record is None:
+        outcome.restoration = restoring.restore(
+            UndoRecord(boot_id), host, while_in_use=while_in_use, stop=lambda: False
+        )
+        return
+    check_registers(host)
+    with UndoLog.open(host.files, boot_id) as undo, held_back() as interrupts:
+        outcome.restoration = restoring.restore(
+            record, host, while_in_use=while_in_use, stop=interrupts.asked
+        )
+        undo.replace(restoring.remaining(record, outcome.restoration))

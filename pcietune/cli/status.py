@@ -1,0 +1,38 @@
+"""``pcietune status``."""
+
+from pcietune.cli.options import FromOption, JsonOption, ModeOption, ProfileOption
+
+
+def status(
+    profile: ProfileOption = None,
+    mode: ModeOption = None,
+    source: FromOption = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what this host is, how it is judged, and what to do next.
+
+    The first command on a new host: it reads little, writes nothing, and needs no mode.
+
+    `pcietune status`
+    """
+    from pcietune.cli.judging import Request, collecting, describe, look_again, recognise
+    from pcietune.cli.report import print_outcome
+    from pcietune.host.source import open_host
+    from pcietune.model.profile import ModeName
+    from pcietune.report import next_step, text
+    from pcietune.report.outcome import Outcome
+
+    outcome = Outcome()
+    request = Request(profile, None if mode is None else ModeName(mode))
+    with collecting(outcome), open_host(source) as host:
+        settings = describe(host, outcome)
+        outcome.mode = request.mode or settings.mode
+        fabric = recognise(host, request, settings, outcome)
+        look_again(host, fabric, outcome)
+    print_outcome(
+        outcome,
+        outcome.status_exit_code(),
+        as_json=as_json,
+        sections=(text.heading(outcome), text.status(outcome), next_step.lines(outcome)),
+    )

@@ -1,0 +1,51 @@
+"""``pcietune topo``."""
+
+from typing import Annotated
+
+import typer
+
+from pcietune.cli.options import FromOption, JsonOption, ProfileOption
+
+
+def topo(
+    profile: ProfileOption = None,
+    source: FromOption = None,
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every function, not only those on GPU-NIC paths.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the fabric: ports, GPUs and NICs with link, NUMA node, driver, group, ACS and ATS.
+
+    Reads, and writes nothing. Examples:
+
+    `pcietune topo`
+
+    `pcietune topo --all --json`
+    """
+    from pcietune.cli import show
+    from pcietune.cli.judging import Request, describe, recognise
+    from pcietune.errors import ExitCode, NoProfileError
+    from pcietune.host.source import open_host
+    from pcietune.report.outcome import Outcome
+    from pcietune.report.topology import plain_lines, topology_document, trees
+    from pcietune.tune.roles import assign_roles
+    from pcietune.tune.survey import survey
+    from pcietune.tune.topology import topology
+
+    outcome = Outcome()
+    with open_host(source) as host:
+        settings = describe(host, outcome)
+        try:
+            recognise(host, Request(profile), settings, outcome)
+        except NoProfileError as error:
+            show.note(f"{error}: no roles are shown")
+        fabric = survey(host, lambda functions: functions)
+        roles = {} if outcome.match is None else assign_roles(outcome.match.profile, fabric, host)
+        nodes = topology(host, fabric, roles, everything=everything)
+    if as_json:
+        typer.echo(topology_document(nodes))
+    else:
+        show.trees(trees(nodes), plain_lines(nodes))
+    raise typer.Exit(int(ExitCode.of_several([code for node in nodes for code in node.codes()])))

@@ -1,0 +1,54 @@
+"""What apply and restore begin with: a host that may be written to, held by a lock."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pcietune.cli import show
+from pcietune.errors import BadInputError
+from pcietune.host.archive import pack
+from pcietune.host.lock import locked
+from pcietune.host.source import open_host
+from pcietune.host.sysfs import SysfsHost
+from pcietune.host.trust import check_tree_trusted
+
+_SETTINGS = Path("etc/pcietune")
+
+
+@contextmanager
+def writable_host(
+    source: Path | None, to: Path | None, *, in_place: bool, command: str, wait_s: float
+) -> Iterator[SysfsHost]:
+    """Yield the host, locked; of a recorded one what was written ends where it was asked for.
+
+    Raises:
+        BadInputError: A recording without a place for the result, or a place without a recording;
+            or settings that somebody other than root may write.
+        LockedError: Another pcietune is at work on the host.
+    """
+    _check(source, to, in_place=in_place)
+    with open_host(source, copied=to is not None) as host:
+        if not host.recorded:
+            check_tree_trusted(host.root / _SETTINGS)
+        with locked(host.files, command, wait_s=wait_s, on_wait=_say_who):
+            yield host
+        if to is not None:
+            pack(host.root, to)
+        elif source is not None and source.is_file():
+            pack(host.root, source)
+
+
+def _say_who(holder: str) -> None:
+    show.note(f"waiting for {holder}")
+
+
+def _check(source: Path | None, to: Path | None, *, in_place: bool) -> None:
+    if source is None and (to is not None or in_place):
+        raise BadInputError(
+            "--to and --in-place are for recorded hosts", hint="name one with --from FILE"
+        )
+    if source is not None and (to is None) is not in_place:
+        raise BadInputError(
+            f"{source} is a recording: where shall the result go?",
+            hint="add either --to FILE or --in-place",
+        )

@@ -1,0 +1,42 @@
+"""What to do next on a host, in a line or two."""
+
+from collections.abc import Iterable
+
+from pcietune.errors import ExitCode
+from pcietune.model.finding import RemedyKind, Severity, State
+from pcietune.report.outcome import Outcome
+from pcietune.tune.audit import UNFINISHED
+
+
+def lines(outcome: Outcome) -> Iterable[str]:
+    """Yield the next step; nothing where an error already says it."""
+    if outcome.errors:
+        return
+    step = _step(outcome)
+    if step:
+        yield f"next     {step}"
+
+
+def _step(outcome: Outcome) -> str | None:
+    if outcome.nothing_here:
+        return None
+    if outcome.audit is None:
+        return "choose a mode: pcietune audit --mode vm, or --mode baremetal"
+    return _after(outcome)
+
+
+def _after(outcome: Outcome) -> str:
+    findings = () if outcome.audit is None else outcome.audit.findings
+    failing = [f for f in findings if f.state is State.FAIL and f.severity is not Severity.INFO]
+    unread = [f for f in findings if f.state is State.ERROR]
+    if any(finding.code is ExitCode.NOT_PERMITTED for finding in unread):
+        return "run it as root: registers could not be read"
+    if any(finding.id == UNFINISHED for finding in failing):
+        return "an apply was killed: pcietune apply finishes it, pcietune restore undoes it"
+    if any(f.remedy is not None and f.remedy.kind is RemedyKind.REGISTER for f in failing):
+        return "pcietune plan shows the writes, pcietune apply makes them"
+    if failing or unread:
+        return "pcietune audit says what is wrong, and what mends it"
+    if any(finding.state is State.PENDING for finding in findings):
+        return "start a VM, and audit again while it runs: some of it is the kernel's doing then"
+    return "nothing: this host is as its profile wants it"

@@ -1,0 +1,100 @@
+"""Which ways pcietune has, on this host, to change something."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pcietune.errors import NotPermittedError
+from pcietune.model.access import HostAccess
+from pcietune.model.platform import Lockdown
+
+
+class ChannelState(StrEnum):
+    """Whether a way is open."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One way.
+
+    Attributes:
+        state: Whether it is open.
+        reason: Why, in one sentence.
+    """
+
+    state: ChannelState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """All ways.
+
+    Attributes:
+        registers: Masked writes of ACS Control.
+        group_type: Switching an IOMMU group's default domain, which makes the kernel set ATS.
+        config_acs: ``pci=config_acs=`` on the kernel command line.
+        firmware: The NICs' firmware settings.
+    """
+
+    registers: Channel
+    group_type: Channel
+    config_acs: Channel
+    firmware: Channel
+
+
+_LOCKDOWN_HINT = "set the bits with pci=config_acs= on the kernel command line (6.11 and later)"
+
+
+def channels(host: HostAccess) -> Channels:
+    """Return which ways are open on ``host``."""
+    platform = host.platform()
+    return Channels(
+        registers=_registers(host),
+        group_type=Channel(ChannelState.OPEN, f"{len(platform.groups)} IOMMU groups")
+        if platform.groups and host.privileged
+        else Channel(
+            ChannelState.CLOSED, "not root" if platform.groups else "there are no IOMMU groups"
+        ),
+        config_acs=_config_acs(platform.config_acs),
+        firmware=Channel(ChannelState.UNKNOWN, "pcietune does not look at the NICs' firmware yet"),
+    )
+
+
+def check_registers(host: HostAccess) -> None:
+    """Do nothing if registers may be written.
+
+    Raises:
+        NotPermittedError: They may not.
+    """
+    channel = _registers(host)
+    if channel.state is ChannelState.CLOSED:
+        locked = host.platform().lockdown not in (Lockdown.NONE, Lockdown.UNKNOWN)
+        raise NotPermittedError(
+            f"registers may not be written: {channel.reason}",
+            hint=_LOCKDOWN_HINT if locked else "run pcietune as root",
+        )
+
+
+def _registers(host: HostAccess) -> Channel:
+    lockdown = host.platform().lockdown
+    if not host.privileged:
+        return Channel(ChannelState.CLOSED, "not root")
+    if lockdown is Lockdown.UNKNOWN:
+        return Channel(ChannelState.UNKNOWN, "the kernel's lockdown mode is not readable")
+    if lockdown is not Lockdown.NONE:
+        return Channel(ChannelState.CLOSED, f"the kernel is locked down ({lockdown.value})")
+    return Channel(ChannelState.OPEN, "root, and the kernel is not locked down")
+
+
+def _config_acs(supported: bool | None) -> Channel:  # noqa: FBT001 -- the fact itself
+    match supported:
+        case None:
+            return Channel(ChannelState.UNKNOWN, "the kernel's symbols are not readable")
+        case True:
+            return Channel(ChannelState.OPEN, "this kernel knows pci=config_acs=")
+        case False:
+            return Channel(ChannelState.CLOSED, "this kernel does not know pci=config_acs= (6.11)")
