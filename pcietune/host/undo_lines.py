@@ -73,7 +73,7 @@ def decode_record(data: bytes, path: Path) -> UndoRecord:
     ]
     header = lines[0] if lines else None
     if not isinstance(header, Header) or header.format != _FORMAT or header.version != _VERSION:
-        raise _broken(path, 1, f"it is no header of an {_FORMAT}, version {_VERSION}")
+        raise _broken(path, 1, f"it is not the header of a {_FORMAT}, version {_VERSION}")
     changes: list[RecordedChange] = []
     found: list[UndoEntry] = []
     for number, line in enumerate(lines[1:], start=2):
