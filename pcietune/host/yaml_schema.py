@@ -21,6 +21,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 Path = tuple[str | int, ...]
 
 _NEAR = 0.6  # of 1, as difflib.get_close_matches has it
+_LONGEST = 60  # characters of a word that are compared
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -54,7 +55,7 @@ def read(data: bytes, schema: type[T], *, file: str) -> Document[T]:
         DocumentError: ``data`` is not YAML, or breaks ``schema``; it has every complaint.
     """
     root = yaml_nodes.compose(data, file)
-    if root is None:
+    if root is None or (root.tag == yaml_nodes.NOTHING and not root.value):
         root = yaml.MappingNode("tag:yaml.org,2002:map", [])
     walk = _Walk(file)
     value = walk.value(root, inspect.type_info(schema), ())
@@ -68,7 +69,8 @@ def hint(word: str, names: Sequence[str]) -> str:
 
     Several that are equally near are all named: SrcValid may be SrcValid+ as well as SrcValid-.
     """
-    likeness = {name: SequenceMatcher(None, word.lower(), name.lower()).ratio() for name in names}
+    start = word[:_LONGEST].lower()
+    likeness = {name: SequenceMatcher(None, start, name.lower()).ratio() for name in names}
     best = max(likeness.values(), default=0.0)
     if best < _NEAR:
         return f"valid: {', '.join(names)}"
@@ -140,8 +142,7 @@ class _Walk:
     def _text(self, node: yaml.Node, names: Sequence[str] = ()) -> str | None:
         if yaml_nodes.is_text(node):
             return str(node.value)
-        valid = f"; {hint(node.value, names)}" if names and node.value not in names else ""
-        self._expected(node, "text", valid)
+        self._expected(node, "text", f"; valid: {', '.join(names)}" if names else "")
         return None
 
     def _word(self, node: yaml.Node, names: Sequence[str]) -> str | None:
