@@ -91,7 +91,7 @@ class FunctionPattern:
     """Which functions are meant: one of the ids, and one of the classes where any is given.
 
     Attributes:
-        ids: As lspci -n prints them, with ``*`` for either half: ``10de:20f3``, ``15b3:*``.
+        ids: As lspci -n prints them, with ``*`` for any device: ``10de:20f3``, ``15b3:*``.
         classes: Base class and sub-class, 16 bits, compared whole.
     """
 
