@@ -1,0 +1,142 @@
+"""Where profiles are: those that ship with pcietune, and a site's own."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pcietune.errors import BadInputError, NotPermittedError
+from pcietune.host.host_files import HostFiles
+from pcietune.host.profile_file import load_profile
+from pcietune.host.yaml_schema import hint
+from pcietune.model.profile import Profile
+
+SITE_PROFILES = "etc/pcietune/profiles.d"
+_SUFFIX = ".yaml"
+
+
+class Origin(StrEnum):
+    """Who wrote a profile."""
+
+    SHIPPED = "shipped"
+    SITE = "site"
+    FILE = "file"  # named on the command line
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSource:
+    """One profile's file, not yet read.
+
+    Attributes:
+        name: What the profile is called: the file's name without the suffix.
+        origin: Who wrote it.
+        path: The file.
+        replaces_shipped: Whether a site's file stands in for a shipped one of that name.
+    """
+
+    name: str
+    origin: Origin
+    path: Path
+    replaces_shipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProfile:
+    """A profile, and where it came from."""
+
+    profile: Profile
+    source: ProfileSource
+
+
+class Profiles:
+    """The profiles of one host.
+
+    Args:
+        files: The host, whose site profiles are used.
+        shipped: Where the shipped ones are.
+    """
+
+    def __init__(self, files: HostFiles, shipped: Path) -> None:
+        self._files = files
+        self._shipped = shipped
+
+    def sources(self) -> tuple[ProfileSource, ...]:
+        """Return every profile's file, in the order of names; none is opened.
+
+        Raises:
+            BadInputError: In a recording, site profiles lead out of it.
+            NotPermittedError: The kernel keeps the site profiles from this user.
+        """
+        shipped = {name: ProfileSource(name, Origin.SHIPPED, p) for name, p in self._ours().items()}
+        site = {
+            name: ProfileSource(name, Origin.SITE, path, replaces_shipped=name in shipped)
+            for name, path in self._sites().items()
+        }
+        return tuple(source for _, source in sorted((shipped | site).items()))
+
+    def names(self) -> tuple[str, ...]:
+        """Return every profile's name, sorted; errors as ``sources``."""
+        return tuple(source.name for source in self.sources())
+
+    def load(self, name_or_file: str) -> LoadedProfile:
+        """Return one profile; what has a slash or ends in .yaml is a file, all else a name.
+
+        Other profiles may be broken meanwhile.
+
+        Raises:
+            DocumentError: The file breaks the format; it has every complaint.
+            BadInputError: There is no such profile or file, or it cannot be read.
+            NotPermittedError: The kernel keeps it from this user.
+        """
+        if "/" in name_or_file or name_or_file.endswith(_SUFFIX):
+            path = Path(name_or_file)
+            return _load(ProfileSource(path.stem, Origin.FILE, path))
+        sources = {source.name: source for source in self.sources()}
+        if name_or_file not in sources:
+            near = hint(name_or_file, list(sources))
+            raise BadInputError(
+                f"no profile is called {name_or_file!r}; {near}",
+                hint="pcietune profile list shows all of them; a file is named by its path",
+            )
+        return _load(sources[name_or_file])
+
+    def all(self) -> tuple[LoadedProfile, ...]:
+        """Return every profile, in the order of names.
+
+        Raises:
+            DocumentError: One breaks the format: what it would have matched is not known.
+            BadInputError: One cannot be read.
+            NotPermittedError: The kernel keeps one from this user.
+        """
+        return tuple(_load(source) for source in self.sources())
+
+    def _ours(self) -> dict[str, Path]:
+        return {path.stem: path for path in self._shipped.glob(f"[!.]*{_SUFFIX}")}
+
+    def _sites(self) -> dict[str, Path]:
+        folder = Path(self._files.path(SITE_PROFILES))
+        try:
+            names = [path.name for path in folder.iterdir()]
+        except FileNotFoundError:
+            return {}
+        except PermissionError as error:
+            raise NotPermittedError(
+                f"{folder}: not readable by this user", hint="run pcietune as root"
+            ) from error
+        except OSError as error:
+            raise BadInputError(f"{folder}: {error.strerror}") from error
+        return {
+            name.removesuffix(_SUFFIX): Path(self._files.path(f"{SITE_PROFILES}/{name}"))
+            for name in names
+            if name.endswith(_SUFFIX) and not name.startswith(".")
+        }
+
+
+def shipped_profiles() -> Path:
+    """Return the folder of the shipped profiles: in the package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "shipped_profiles"
+    return installed if installed.is_dir() else package.parent / "profiles"
+
+
+def _load(source: ProfileSource) -> LoadedProfile:
+    return LoadedProfile(load_profile(source.path), source)
