@@ -8,6 +8,7 @@ from pcietune.model.plan import HeldBack, Plan, PlannedWrite
 from pcietune.report.outcome import Outcome
 
 _FIRST_TO_LAST = (State.ERROR, State.FAIL, State.PENDING, State.SKIP, State.NOT_APPLICABLE)
+_MOST_REMEDIES = 2  # of findings that differ in their subject only
 _WORDS = {
     State.PASS: "pass",
     State.FAIL: "FAIL",
@@ -93,8 +94,11 @@ def _block(
         where = subject.path if subject.address is None else f"{subject.address}  {subject.path}"
         wanted = "" if state is State.PASS else f", wanted {finding.wanted.text}"
         yield f"    {where}  {finding.found.text}{wanted}"
-    for remedy in dict.fromkeys(f.remedy for f in alike if f.remedy is not None):
+    remedies = list(dict.fromkeys(f.remedy for f in alike if f.remedy is not None))
+    for remedy in remedies[:_MOST_REMEDIES]:
         yield f"  {remedy.kind}: {remedy.command}"
+    if len(remedies) > _MOST_REMEDIES:
+        yield f"  and {len(remedies) - _MOST_REMEDIES} alike: --json has every one"
 
 
 def _summary(outcome: Outcome) -> Iterable[str]:
