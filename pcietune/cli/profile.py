@@ -17,19 +17,29 @@ app = typer.Typer(
 def list_profiles(source: FromOption = None) -> None:
     """List the shipped profiles and the site's own in /etc/pcietune/profiles.d.
 
+    A broken one does not hide the others; it is told on stderr, and the exit code is 4.
+
     `pcietune profile list`
     """
     from pcietune.cli import show
+    from pcietune.errors import ExitCode, PcietuneError
     from pcietune.host.profile_store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
 
+    broken = []
+    rows = []
     with open_host(source) as host:
-        loaded = Profiles(host.files, shipped_profiles()).all()
-    width = max(len(one.profile.name) for one in loaded)
-    show.lines(
-        f"{one.profile.name:{width}}  {one.source.origin:7}  {one.profile.summary}"
-        for one in loaded
-    )
+        store = Profiles(host.files, shipped_profiles())
+        for name in store.names():
+            try:
+                loaded = store.load(name)
+            except PcietuneError as error:
+                broken.append(error)
+            else:
+                rows.append((name, loaded.source.origin, loaded.profile.summary))
+    width = max(len(name) for name, _, _ in rows)
+    show.lines(f"{name:{width}}  {origin:7}  {summary}" for name, origin, summary in rows)
+    show.end(broken, ExitCode.of_several([error.exit_code for error in broken]))
 
 
 @app.command("show")
