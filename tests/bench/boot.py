@@ -1,0 +1,84 @@
+"""Boots a machine."""
+
+import contextlib
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import agent_link, doorbell
+from bench.agent_link import AgentLink
+from bench.code_disk import make_code_disk
+from bench.errors import GuestDiedError
+from bench.fabric import lay_out
+from bench.functions import Functions
+from bench.guest import Guest
+from bench.guest_system import find_guest_system
+from bench.initrd import make_initrd
+from bench.kernel_package import find_kernel
+from bench.machine import Machine
+from bench.memory import find_config_spaces
+from bench.qemu import Images, Qemu
+
+_ATTEMPTS = 3
+_PANIC = "Kernel panic"
+
+
+@contextlib.contextmanager
+def booted(machine: Machine) -> Iterator[Guest]:
+    """Boot a machine, and switch it off in the end.
+
+    QEMU ends with the thread that this runs in. A boot that panics before the guest answers is
+    tried again, at most twice: about one in thirty does, in text_poke_early, which is the
+    emulation's fault.
+
+    Raises:
+        CacheError: What it is booted from could not be made.
+        GuestError: It did not boot; the message ends with what was on its console.
+        LookupError: This QEMU is laid out differently in memory.
+    """
+    with tempfile.TemporaryDirectory(prefix=f"bench-{machine.name}-") as name:
+        directory = Path(name)
+        images = _images(directory)
+        guest = _boot(machine, images, directory, attempts=_ATTEMPTS)
+        with contextlib.closing(guest.qemu):
+            yield guest
+
+
+def _images(directory: Path) -> Images:
+    kernel = find_kernel()
+    system = find_guest_system()
+    initrd = directory / "initrd"
+    initrd.write_bytes(make_initrd(kernel, system))
+    code = directory / "code.squashfs"
+    make_code_disk(code)
+    return Images(kernel.image, initrd, [system.disk, kernel.modules_disk, code])
+
+
+def _boot(machine: Machine, images: Images, directory: Path, *, attempts: int) -> Guest:
+    try:
+        return _boot_once(machine, images, directory)
+    except GuestDiedError as error:
+        if attempts == 1 or _PANIC not in str(error):
+            raise
+    return _boot(machine, images, directory, attempts=attempts - 1)
+
+
+def _boot_once(machine: Machine, images: Images, directory: Path) -> Guest:
+    nonce = str(uuid.uuid4())
+    fabric = lay_out(machine)
+    ports = [agent_link.PORT, doorbell.PORT]
+    qemu = Qemu(machine, fabric, images, nonce=nonce, ports=ports, directory=directory)
+    try:
+        ids = [function.device_id for function in fabric.functions]
+        spaces = find_config_spaces(qemu.pid, qemu.memory, ids)
+        for function in fabric.functions:
+            space = spaces[function.device_id]
+            for patch in function.patches(space.read()):
+                space.write(patch)
+        qemu.command("cont")
+        functions = Functions(qemu, fabric, spaces)
+        return Guest(qemu, functions, AgentLink(qemu, functions, nonce=nonce))
+    except BaseException:
+        qemu.close()
+        raise

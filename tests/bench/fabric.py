@@ -1,0 +1,186 @@
+"""A machine's PCIe fabric as QEMU builds it: each function's device, location and patches.
+
+QEMU lends its own ports and an NVMe controller for every endpoint; their configuration spaces are
+rewritten before the guest looks at them, so it sees the functions that the machine describes.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bench import config_patches
+from bench.config_patches import Patch
+from bench.machine import Acs, Ats, Endpoint, Link, Machine, Port, Root, Switch
+
+_FIRST_SLOT = 8  # of root ports and host bridges on bus 0; the bench's own devices lie below
+_BUSES_PER_ROOT = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """One function of the fabric.
+
+    Attributes:
+        device_id: Of QEMU's device: the name given in the machine's file, or one of its own.
+        location: As the kernel's pci= options take it: 0000:20:00.0/00.0/02.0.
+        arguments: That make QEMU build the device.
+        identity: Vendor and Device ID; None: as QEMU made it.
+        subsystem: None: as QEMU made it.
+        class_code: None: as QEMU made it.
+        link: Of the function.
+        acs: Capability to be added or replaced; None: as QEMU made it.
+        ats: Capability to be added; None: no.
+    """
+
+    device_id: str
+    location: str
+    arguments: list[str]
+    identity: str | None = None
+    subsystem: str | None = None
+    class_code: int | None = None
+    link: Link
+    acs: Acs | None = None
+    ats: Ats | None = None
+
+    def patches(self, config: bytes) -> list[Patch]:
+        """Return what makes QEMU's ``config`` that of the function."""
+        patches = config_patches.link(self.link, config)
+        if self.identity is not None:
+            patches += config_patches.identity(self.identity)
+        if self.subsystem is not None:
+            patches += config_patches.subsystem(self.subsystem)
+        if self.class_code is not None:
+            patches += config_patches.class_code(self.class_code)
+        if self.acs is not None:
+            patches += config_patches.acs(self.acs, config)
+        if self.ats is not None:
+            patches += config_patches.ats(self.ats, config)
+        return patches
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """All that QEMU must build.
+
+    Attributes:
+        host_bridges: QEMU's arguments for root buses other than bus 0.
+        functions: In an order in which QEMU can build them.
+    """
+
+    host_bridges: list[str]
+    functions: list[Function]
+
+
+def lay_out(machine: Machine) -> Fabric:
+    """Return the fabric of the machine."""
+    return _Layout().lay_out(machine.roots)
+
+
+@dataclass(slots=True)
+class _Layout:
+    """The fabric so far, and the numbers that are taken."""
+
+    host_bridges: list[str] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def lay_out(self, roots: list[Root]) -> Fabric:
+        slots = itertools.count(_FIRST_SLOT)
+        buses = itertools.count(_BUSES_PER_ROOT, _BUSES_PER_ROOT)
+        for root in roots:
+            if root.numa_node is None:
+                for port in root.ports:
+                    slot = next(slots)
+                    self._root_port(port, "pcie.0", slot, f"0000:00:{slot:02x}.0")
+                continue
+            bridge, bus, slot = self._device_id("host-bridge"), next(buses), next(slots)
+            self.host_bridges += [
+                "-device",
+                f"pxb-pcie,id={bridge},bus=pcie.0,addr={slot:#x},bus_nr={bus},"
+                f"numa_node={root.numa_node}",
+            ]
+            for device, port in enumerate(root.ports):
+                self._root_port(port, bridge, device, f"0000:{bus:02x}:{device:02x}.0")
+        return Fabric(self.host_bridges, self.functions)
+
+    def _device_id(self, kind: str, name: str | None = None) -> str:
+        return name or f"unnamed-{kind}-{next(self.numbers)}"
+
+    def _root_port(self, port: Port, bus: str, device: int, location: str) -> None:
+        chassis = next(self.numbers)
+        disabled = "" if port.acs else ",disable-acs=on"
+        self._port(
+            port,
+            Function(
+                device_id=(device_id := self._device_id("root-port", port.name)),
+                location=location,
+                arguments=_device(
+                    f"pcie-root-port,id={device_id},bus={bus},addr={device:#x}"
+                    f",chassis={chassis},slot={chassis}{disabled}"
+                ),
+                identity=port.id,
+                link=port.link,
+                acs=port.acs if isinstance(port.acs, Acs) else None,
+            ),
+        )
+
+    def _switch(self, switch: Switch, bus: str, location: str) -> None:
+        upstream = self._device_id("upstream-port", switch.name)
+        self.functions.append(
+            Function(
+                device_id=upstream,
+                location=location,
+                arguments=_device(f"x3130-upstream,id={upstream},bus={bus}"),
+                identity=switch.id,
+                link=switch.link,
+            )
+        )
+        for device, port in enumerate(switch.ports):
+            chassis = next(self.numbers)
+            self._port(
+                port,
+                Function(
+                    device_id=(device_id := self._device_id("downstream-port", port.name)),
+                    location=f"{location}/{device:02x}.0",
+                    arguments=_device(
+                        f"xio3130-downstream,id={device_id},bus={upstream},addr={device:#x}"
+                        f",chassis={chassis},slot={chassis}"
+                    ),
+                    identity=port.id or switch.id,
+                    link=port.link,
+                    acs=Acs() if port.acs is True else port.acs or None,
+                ),
+            )
+
+    def _port(self, port: Port, function: Function) -> None:
+        self.functions.append(function)
+        below = f"{function.location}/00.0"
+        if port.switch is not None:
+            self._switch(port.switch, function.device_id, below)
+        if port.endpoint is not None:
+            self._endpoint(port.endpoint, function.device_id, below)
+
+    def _endpoint(self, endpoint: Endpoint, bus: str, location: str) -> None:
+        device_id = self._device_id("endpoint", endpoint.name)
+        self.functions.append(
+            Function(
+                device_id=device_id,
+                location=location,
+                arguments=[
+                    "-drive",
+                    f"driver=null-co,read-zeroes=on,if=none,id={device_id}-drive",
+                    *_device(
+                        f"nvme,id={device_id},bus={bus},drive={device_id}-drive,serial={device_id}"
+                    ),
+                ],
+                identity=endpoint.id,
+                subsystem=endpoint.subsystem,
+                class_code=endpoint.class_code,
+                link=endpoint.link,
+                ats=Ats() if endpoint.ats is True else endpoint.ats or None,
+            )
+        )
+
+
+def _device(description: str) -> list[str]:
+    return ["-device", description]

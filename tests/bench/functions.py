@@ -1,0 +1,66 @@
+"""The machine's functions by name: where they are, and their registers changed while it runs."""
+
+from bench.config_patches import Patch
+from bench.errors import GuestError
+from bench.fabric import Fabric
+from bench.memory import ABSENT, ConfigSpace, SavedConfigSpace
+from bench.qemu import Qemu
+
+
+class Functions:
+    """The functions of a running machine."""
+
+    def __init__(self, qemu: Qemu, fabric: Fabric, spaces: dict[str, ConfigSpace]) -> None:
+        """Take the functions of ``fabric``, whose configuration spaces ``qemu`` holds."""
+        self._qemu = qemu
+        self._locations = {function.device_id: function.location for function in fabric.functions}
+        self._spaces = spaces
+        self._vanished: dict[str, SavedConfigSpace] = {}
+
+    def location(self, name: str) -> str:
+        """Return where a function is, as the kernel's pci= options take it.
+
+        Raises:
+            GuestError: The machine has no such function.
+        """
+        self._space(name)
+        return self._locations[name]
+
+    def poke(self, name: str, patch: Patch) -> None:
+        """Change what a function reads as, and which bits take a write.
+
+        Raises:
+            GuestError: The machine has no such function.
+        """
+        space = self._space(name)
+        with self._qemu.stopped():
+            space.write(patch)
+
+    def vanish(self, name: str) -> None:
+        """Make a function read as all ones and ignore writes.
+
+        Raises:
+            GuestError: The machine has no such function, or it has vanished already.
+        """
+        space = self._space(name)
+        if name in self._vanished:
+            raise GuestError(f"{name} has vanished already")
+        with self._qemu.stopped():
+            self._vanished[name] = space.save()
+            space.restore(ABSENT)
+
+    def reappear(self, name: str) -> None:
+        """Make a function that vanished what it was before.
+
+        Raises:
+            GuestError: It has not vanished.
+        """
+        if name not in self._vanished:
+            raise GuestError(f"{name} has not vanished")
+        with self._qemu.stopped():
+            self._space(name).restore(self._vanished.pop(name))
+
+    def _space(self, name: str) -> ConfigSpace:
+        if name not in self._spaces:
+            raise GuestError(f"the machine has no function {name!r}")
+        return self._spaces[name]

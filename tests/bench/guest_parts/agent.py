@@ -1,0 +1,232 @@
+"""The program in the guest that does what the bench asks: a line of JSON a request, one a reply.
+
+It runs commands, reads and writes files, and calls pcietune's command line in a fork of itself,
+which has imported pcietune already: under emulation that saves most of a command's time.
+"""
+
+import base64
+import importlib
+import json
+import os
+import pwd
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NoReturn, TypedDict
+
+PORT = "bench.agent"
+PCI_DEVICES = Path("/sys/bus/pci/devices")
+PRELOADED = "pcietune.cli.app"
+
+
+class Request(TypedDict, total=False):
+    """What the bench asks; which keys are there depends on ``do``."""
+
+    id: int
+    do: str
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str
+    stdin: str
+    user: str | None
+    timeout: float
+    path: str
+    data: str
+
+
+class Ended(TypedDict):
+    """How a command ended; a negative return code is a signal's number, as in subprocess."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    timed_out: bool
+
+
+Reply = Ended | dict[str, str] | str | None
+
+
+def main() -> None:
+    """Serve requests until the machine goes down."""
+    nonce = Path("/sys/class/dmi/id/product_uuid").read_text().strip()
+    with open_port(PORT) as port:
+        for line in iter(port.readline, b""):
+            request: Request = json.loads(line)
+            reply: dict[str, object] = {"id": request["id"], "nonce": nonce}
+            try:
+                reply["result"] = OPERATIONS[request["do"]](request)
+            except Exception:  # noqa: BLE001 -- whatever it is, the test is to see it
+                reply["error"] = traceback.format_exc()
+            port.write(json.dumps(reply).encode() + b"\n")
+
+
+def open_port(name: str) -> IO[bytes]:
+    """Open the virtio-serial port of that name."""
+    (device,) = (
+        port.name
+        for port in Path("/sys/class/virtio-ports").iterdir()
+        if (port / "name").read_text().strip() == name
+    )
+    return open(f"/dev/{device}", "r+b", buffering=0)  # noqa: PTH123, SIM115 -- raw, and returned
+
+
+def preload(request: Request) -> Reply:
+    """Import pcietune, found along ``argv``; the result says why it could not be."""
+    sys.path[:0] = request["argv"]
+    try:
+        importlib.import_module(PRELOADED)
+    except ImportError:
+        return traceback.format_exc()
+    return None
+
+
+def run(request: Request) -> Reply:
+    """Run a command as a process of its own."""
+    with streams(request) as (stdin, stdout, stderr):
+        user = request["user"]
+        process = subprocess.Popen(  # noqa: S603 -- it is what the bench is for
+            request["argv"],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=environment(request),
+            cwd=request["cwd"],
+            user=user,
+            group=None if user is None else pwd.getpwnam(user).pw_gid,
+            extra_groups=None if user is None else [],
+            start_new_session=True,
+        )
+        try:
+            process.wait(request["timeout"])
+            timed_out = False
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            timed_out = True
+        return ended(process.returncode, stdout, stderr, timed_out=timed_out)
+
+
+def call(request: Request) -> Reply:
+    """Run pcietune's command line in a fork of this process."""
+    command_line = importlib.import_module(PRELOADED)
+    with streams(request) as files:
+        pid = os.fork()
+        if pid == 0:
+            become_command(request, files, command_line.run)
+        pidfd = os.pidfd_open(pid)
+        timed_out = not select.select([pidfd], [], [], request["timeout"])[0]
+        os.close(pidfd)
+        if timed_out:
+            os.killpg(pid, signal.SIGKILL)
+        returncode = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return ended(returncode, files[1], files[2], timed_out=timed_out)
+
+
+def become_command(
+    request: Request, files: tuple[IO[bytes], ...], command: Callable[[list[str]], int]
+) -> NoReturn:
+    """Turn this fork into what a process of the command would be, run it, and exit."""
+    code = 1  # Python's for an exception that nothing caught
+    try:
+        os.setsid()
+        for descriptor, file in enumerate(files):
+            os.dup2(file.fileno(), descriptor)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.chdir(request["cwd"])
+        if request["user"] is not None:
+            user = pwd.getpwnam(request["user"])
+            os.setgroups([])
+            os.setgid(user.pw_gid)
+            os.setuid(user.pw_uid)
+        os.environ.clear()
+        os.environ.update(environment(request))
+        sys.argv = ["pcietune", *request["argv"]]
+        sys.stdin = open(0, encoding="utf-8")  # noqa: PTH123, SIM115 -- lives as long as the process
+        sys.stdout = open(1, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: PTH123, SIM115
+        code = command(request["argv"])
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 -- nothing may return into the agent's loop
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def read_file(request: Request) -> Reply:
+    """Return a file's content."""
+    return encoded(Path(request["path"]).read_bytes())
+
+
+def write_file(request: Request) -> Reply:
+    """Make a file, or replace its content."""
+    Path(request["path"]).write_bytes(base64.b64decode(request["data"]))
+    return None
+
+
+def configs(_request: Request) -> Reply:
+    """Return the whole configuration space of every function, by address."""
+    return {
+        device.name: encoded((device / "config").read_bytes())
+        for device in sorted(PCI_DEVICES.iterdir())
+    }
+
+
+def device_paths(_request: Request) -> Reply:
+    """Return where each function lies in /sys/devices, by address."""
+    return {device.name: str(device.resolve()) for device in PCI_DEVICES.iterdir()}
+
+
+OPERATIONS: dict[str, Callable[[Request], Reply]] = {
+    "preload": preload,
+    "run": run,
+    "call": call,
+    "read_file": read_file,
+    "write_file": write_file,
+    "configs": configs,
+    "device_paths": device_paths,
+}
+
+
+@contextmanager
+def streams(request: Request) -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes]]]:
+    """Give files for standard input, output and error; the first holds what is to be read."""
+    with (
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as stdout,
+        tempfile.TemporaryFile() as stderr,
+    ):
+        stdin.write(base64.b64decode(request["stdin"]))
+        stdin.seek(0)
+        yield stdin, stdout, stderr
+
+
+def environment(request: Request) -> dict[str, str]:
+    """Return the environment of a command: the agent's, and what was asked for."""
+    return dict(os.environ) | request["env"]
+
+
+def ended(returncode: int, stdout: IO[bytes], stderr: IO[bytes], *, timed_out: bool) -> Ended:
+    """Say how a command ended and what it wrote."""
+    stdout.seek(0)
+    stderr.seek(0)
+    return {
+        "returncode": returncode,
+        "stdout": encoded(stdout.read()),
+        "stderr": encoded(stderr.read()),
+        "timed_out": timed_out,
+    }
+
+
+def encoded(data: bytes) -> str:
+    """Return bytes as JSON can carry them."""
+    return base64.b64encode(data).decode()
+
+
+if __name__ == "__main__":
+    main()

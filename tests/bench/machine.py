@@ -1,0 +1,190 @@
+"""What a machine of the bench is: its memory, IOMMU and PCIe fabric, read from a YAML file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import yaml
+
+_MACHINES = Path(__file__).parent / "machines"
+
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]*$")]
+Identity = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
+ClassCode = Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFF)]
+Word = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF)]
+LinkWidth = Literal[1, 2, 4, 8, 16]
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A part of the description; a key that it does not know is an error."""
+
+
+class Link(_Strict, frozen=True):
+    """A function's PCIe link.
+
+    Attributes:
+        speed: In GT/s: 2.5, 5, 8, 16, 32 or 64. What a port above an endpoint reports as its
+            current speed and width is the endpoint's, whatever is given for the port.
+        width: In lanes.
+        max_speed: The most that the function can do, in GT/s; None: ``speed``.
+        max_width: The most that the function can do, in lanes; None: ``width``.
+    """
+
+    speed: float = 16
+    width: LinkWidth = 16
+    max_speed: float | None = None
+    max_width: LinkWidth | None = None
+
+
+class Acs(_Strict, frozen=True):
+    """A port's ACS registers.
+
+    Attributes:
+        capability: ACS Capability Register; 0x5f is all but P2P Egress Control.
+        control: ACS Control Register before the kernel touches it.
+        writable: The bits of ACS Control that take a write; None: those of ``capability``.
+    """
+
+    capability: Word = 0x5F
+    control: Word = 0
+    writable: Word | None = None
+
+
+class Ats(_Strict, frozen=True):
+    """An endpoint's ATS registers.
+
+    Attributes:
+        capability: ATS Capability Register; 0x60 is Page Aligned Request and Global Invalidate.
+        writable: The bits of ATS Control that take a write.
+    """
+
+    capability: Word = 0x60
+    writable: Word = 0x801F
+
+
+class Endpoint(_Strict, frozen=True):
+    """A device with one function at the end of a link.
+
+    Attributes:
+        name: What tests call it; None: they do not speak of it.
+        id: Vendor and Device ID, as lspci -n prints them.
+        subsystem: Subsystem Vendor ID and Subsystem ID; None: QEMU's.
+        class_code: 24 bits, as sysfs prints them: 0x030200.
+        ats: Its ATS capability, or whether it has the usual one.
+    """
+
+    id: Identity
+    class_code: ClassCode = msgspec.field(name="class")
+    name: Name | None = None
+    subsystem: Identity | None = None
+    ats: bool | Ats = False
+    link: Link = Link()
+
+
+class Port(_Strict, frozen=True):
+    """A root port or a switch's downstream port, and what is plugged into it, if anything.
+
+    Attributes:
+        name: What tests call it; None: they do not speak of it.
+        id: Vendor and Device ID; None: the switch's, or QEMU's for a root port.
+        acs: Its ACS capability, or whether it has the usual one.
+    """
+
+    name: Name | None = None
+    id: Identity | None = None
+    acs: bool | Acs = True
+    link: Link = Link()
+    switch: "Switch | None" = None
+    endpoint: Endpoint | None = None
+
+    def __post_init__(self) -> None:
+        if self.switch is not None and self.endpoint is not None:
+            raise ValueError("a port has a switch or an endpoint below it, not both")
+
+
+class Switch(_Strict, frozen=True):
+    """A switch: one upstream port and its downstream ports.
+
+    Attributes:
+        name: What tests call the upstream port; None: they do not speak of it.
+        id: Vendor and Device ID of the upstream port, and of the ports that state none.
+        link: The upstream port's.
+    """
+
+    id: Identity
+    ports: list[Port]
+    name: Name | None = None
+    link: Link = Link()
+
+
+class Root(_Strict, frozen=True):
+    """Root ports that share a root bus.
+
+    Attributes:
+        numa_node: The bus is a host bridge of its own, on this node; None: it is bus 0.
+    """
+
+    ports: list[Port]
+    numa_node: int | None = None
+
+
+class Dmi(_Strict, frozen=True):
+    """What the firmware says the machine is."""
+
+    vendor: str
+    product: str
+
+
+class Machine(_Strict, frozen=True):
+    """A machine of the bench.
+
+    Attributes:
+        name: Of the YAML file.
+        device_tlb: Whether the IOMMU can answer ATS requests (Intel: bit 2 of ecap).
+        append: Words added to the kernel's command line.
+        dmi: None: QEMU's own.
+    """
+
+    name: Name
+    roots: list[Root]
+    memory_mb: int = 1024
+    numa_nodes: int = 1
+    iommu: Literal["intel", "amd", "none"] = "intel"
+    device_tlb: bool = True
+    append: list[str] = []
+    dmi: Dmi | None = None
+
+    def __post_init__(self) -> None:
+        names = [name for root in self.roots for name in _names(root.ports) if name]
+        if repeated := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"names given twice: {', '.join(sorted(repeated))}")
+
+
+def load_machine(name: str) -> Machine:
+    """Read the machine that ``machines/NAME.yaml`` describes.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        msgspec.ValidationError: It does not describe a machine; the message says where.
+    """
+    return parse_machine(name, (_MACHINES / f"{name}.yaml").read_text())
+
+
+def parse_machine(name: str, text: str) -> Machine:
+    """Read the machine that YAML ``text`` describes.
+
+    Raises:
+        msgspec.ValidationError: It does not describe a machine; the message says where.
+    """
+    return msgspec.convert({"name": name} | yaml.safe_load(text), Machine)
+
+
+def _names(ports: list[Port]) -> Iterator[str | None]:
+    for port in ports:
+        yield port.name
+        if port.endpoint is not None:
+            yield port.endpoint.name
+        if port.switch is not None:
+            yield port.switch.name
+            yield from _names(port.switch.ports)
