@@ -10,8 +10,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile
 from typing import IO
 
+from pcietune import __version__
 from pcietune.errors import BadInputError, NotPermittedError
-from pcietune.host.manifest import MANIFEST
+from pcietune.host.manifest import MANIFEST, Manifest
 
 _LARGEST_FILE = 0x10000  # bytes; Configuration Space has 4096, a sysfs attribute at most a page
 _LARGEST_MANIFEST = 0x2000000  # bytes
@@ -78,6 +79,8 @@ def unpack(archive: Path, destination: Path) -> None:
         for target, link in links:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(link)
+        if not (destination / MANIFEST).is_file():
+            raise tarfile.ReadError(f"it lacks {MANIFEST}, which comes last")
     except _DAMAGE as error:
         raise BadInputError(
             f"{archive} is not a host archive, or is damaged: {error}", hint=_MAKE_ONE
@@ -151,16 +154,27 @@ def _write(root: Path, file: IO[bytes], *, compressed: bool) -> None:
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for path in _members(root):
             _add(tar, path, str(path.relative_to(root)))
+        if not (root / MANIFEST).exists():
+            _add_manifest(tar)
     if compressed:
         stream.close()
 
 
 def _members(root: Path) -> Iterator[Path]:
-    """Yield the manifest, by which an archive is known, and then the tree from the top."""
-    yield root / MANIFEST
+    """Yield the tree from the top and the manifest last, so that a cut archive lacks it."""
     for path in sorted(root.rglob("*")):
         if path != root / MANIFEST:
             yield path
+    if (root / MANIFEST).exists():
+        yield root / MANIFEST
+
+
+def _add_manifest(tar: tarfile.TarFile) -> None:
+    """Say of a tree without a manifest that nothing is known to be lacking."""
+    data = Manifest(pcietune=__version__).encode()
+    member = tarfile.TarInfo(MANIFEST)
+    member.size = len(data)
+    tar.addfile(member, io.BytesIO(data))
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:

@@ -22,7 +22,7 @@ class UnreadConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     ranges: tuple[tuple[int, int], ...]
-    reason: str | None
+    reason: str | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

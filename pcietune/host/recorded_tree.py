@@ -50,11 +50,11 @@ class RecordedTree:
             else:
                 self.copy(below)
 
-    def copy_link(self, path: str) -> str:
-        """Copy a link but not what is behind it; return where that is, or ``path`` if no link."""
+    def copy_link(self, path: str) -> str | None:
+        """Copy a link but not what is behind it; return where that is, None if it is no link."""
         target = self.source.link(path)
         if target is None:
-            return path
+            return None
         link = self.root / path
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target)

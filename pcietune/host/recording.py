@@ -49,7 +49,7 @@ _ATTRIBUTES = (
     "sriov_numvfs",
     "driver_override",
 )
-_LINKS = ("driver", "iommu", "iommu_group", "physfn")
+_LINKS = ("iommu", "iommu_group", "physfn")
 _UNIT_REGISTERS = ("intel-iommu/cap", "intel-iommu/ecap", "amd-iommu/cap", "amd-iommu/features")
 _CONFIG_ACS_SYMBOL = b"0000000000000000 t __pci_config_acs\n"  # without its address
 _ANOTHER_SYMBOL = b"0000000000000000 T pci_enable_acs\n"
@@ -87,11 +87,11 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
         tree.put(CMDLINE, f"{without_private_values(cmdline)}\n".encode())
     if config_acs is not None:
         tree.put(KALLSYMS, _CONFIG_ACS_SYMBOL if config_acs else _ANOTHER_SYMBOL)
-    dmi = tree.copy_link(DMI)
+    dmi = tree.copy_link(DMI) or DMI
     for name in DMI_FIELDS:
         tree.copy(f"{dmi}/{name}")
     for name in tree.source.names(UNITS):
-        unit = tree.copy_link(f"{UNITS}/{name}")
+        unit = tree.copy_link(f"{UNITS}/{name}") or f"{UNITS}/{name}"
         for register in _UNIT_REGISTERS:
             tree.copy(f"{unit}/{register}")
     for number in tree.source.names(GROUPS):
@@ -105,6 +105,9 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
 def _record_function(tree: RecordedTree, path: str) -> None:
     for name in _ATTRIBUTES:
         tree.copy(f"{path}/{name}")
+    driver = tree.copy_link(f"{path}/driver")
+    if driver is not None:
+        tree.make_directory(driver)
     for name in _LINKS:
         tree.copy_link(f"{path}/{name}")
     for index in range(tree.source.number(f"{path}/sriov_numvfs") or 0):

@@ -50,8 +50,6 @@ def open_host(source: Path | None, *, copied: bool = False) -> Iterator[SysfsHos
         else:
             root.mkdir()
             unpack(source, root)
-            if not (root / MANIFEST).is_file():
-                raise _not_recorded(source)
         yield _recorded(root, source)
 
 
@@ -60,7 +58,10 @@ def _recorded(root: Path, source: Path) -> SysfsHost:
     _check_directory(root)
     files = HostFiles(root, recorded=True)
     if not files.is_directory(DEVICES):
-        raise _not_recorded(source)
+        raise BadInputError(
+            f"{source} is not a recorded host: it lacks /{DEVICES}",
+            hint="make one on the host: pcietune record FILE",
+        )
     if not files.exists(MANIFEST):
         return SysfsHost(files)
     data = Path(files.path(MANIFEST)).read_bytes()
@@ -73,10 +74,3 @@ def _check_directory(root: Path) -> None:
         raise BadInputError(
             f"{root} is this machine, not a recorded host", hint="leave out --from to look at it"
         )
-
-
-def _not_recorded(source: Path) -> BadInputError:
-    return BadInputError(
-        f"{source} is not a recorded host: it lacks {MANIFEST} or /{DEVICES}",
-        hint="make one on the host: pcietune record FILE",
-    )

@@ -1,0 +1,161 @@
+"""Where a host comes from."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+from trees.host import TreeHost
+from trees.machines import one_switch
+
+from pcietune.errors import BadInputError, ExitCode
+from pcietune.host.archive import pack
+from pcietune.host.host_files import HostFiles
+from pcietune.host.recording import record
+from pcietune.host.source import open_host
+from pcietune.host.sysfs import SysfsHost
+from pcietune.registers.fields import MaskedWrite
+
+SET_DIRECT_TRANS = MaskedWrite(offset=0x106, width=2, value=0x40, mask=0x40)
+PORT = 3  # 0000:22:04.0
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> TreeHost:
+    return one_switch(tmp_path / "host")
+
+
+@pytest.fixture
+def archive(tmp_path: Path, tree: TreeHost) -> Path:
+    path = tmp_path / "host.tar"
+    record(SysfsHost(HostFiles(tree.root, recorded=False)), path)
+    return path
+
+
+def test_without_a_source_it_is_this_machine() -> None:
+    with open_host(None) as host:
+        assert host.root == Path("/")
+        assert not host.recorded
+        assert host.platform().kernel == Path("/proc/sys/kernel/osrelease").read_text().strip()
+
+
+def test_an_unpacked_archive_is_gone_afterwards(archive: Path) -> None:
+    with open_host(archive) as host:
+        root = host.root
+        assert host.recorded
+        assert root.is_dir()
+
+    assert not root.exists()
+
+
+def test_writing_to_an_archives_host_leaves_the_archive_alone(archive: Path) -> None:
+    before = archive.read_bytes()
+
+    with open_host(archive) as host:
+        host.write(host.functions()[PORT], SET_DIRECT_TRANS)
+
+    assert archive.read_bytes() == before
+
+
+def test_what_was_written_can_be_packed_and_read_again(tmp_path: Path, archive: Path) -> None:
+    with open_host(archive) as host:
+        host.write(host.functions()[PORT], SET_DIRECT_TRANS)
+        pack(host.root, tmp_path / "after.tar")
+
+    with open_host(tmp_path / "after.tar") as host:
+        assert host.config(host.functions()[PORT]).read(0x106, 2) == 0x5D
+
+
+def test_a_directory_of_that_shape_is_written_in_place(tree: TreeHost) -> None:
+    with open_host(tree.root) as host:
+        host.write(host.functions()[PORT], SET_DIRECT_TRANS)
+
+    assert tree.config("0000:22:04.0").read_bytes()[0x106] == 0x5D
+
+
+def test_a_copied_directory_stays_as_it_is(tmp_path: Path, tree: TreeHost) -> None:
+    with open_host(tree.root, copied=True) as host:
+        host.write(host.functions()[PORT], SET_DIRECT_TRANS)
+        pack(host.root, tmp_path / "after.tar")
+
+    assert tree.config("0000:22:04.0").read_bytes()[0x106] == 0x1D
+    with open_host(tmp_path / "after.tar") as after:
+        assert after.config(after.functions()[PORT]).read(0x106, 2) == 0x5D
+
+
+def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
+    error = _refused(tmp_path / "nothing.tar")
+
+    assert str(error) == f"{tmp_path}/nothing.tar: there is no such file or directory"
+    assert error.hint == "name a file that pcietune record made"
+
+
+def test_a_directory_of_another_shape_is_no_host(tmp_path: Path) -> None:
+    error = _refused(tmp_path)
+
+    assert str(error) == (f"{tmp_path} is not a recorded host: it lacks /sys/bus/pci/devices")
+
+
+@pytest.mark.parametrize("source", ["/", "//", "/proc/self/root"])
+def test_this_machines_own_root_is_no_recording(source: str) -> None:
+    error = _refused(Path(source))
+
+    assert str(error).endswith("is this machine, not a recorded host")
+    assert error.hint == "leave out --from to look at it"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ("{}", "is not a host archive of pcietune"),
+        ('{"format": "something else", "version": 1}', "is not a host archive of pcietune"),
+        ('{"format": "pcietune host archive", "version": 2}', "archive version 2 is not known"),
+        ("no JSON", "manifest.json is broken: JSON is malformed"),
+        (
+            '{"format": "pcietune host archive", "version": 1, "unread": []}',
+            "manifest.json is broken: Expected `object`, got `array` - at `$.unread`",
+        ),
+        (
+            '{"format": "pcietune host archive", "version": 1, "unread": {"3b": {"ranges": []}}}',
+            "'3b' is not a PCI address",
+        ),
+    ],
+)
+def test_a_manifest_that_cannot_be_understood_is_refused(
+    tree: TreeHost, manifest: str, message: str
+) -> None:
+    tree.put("manifest.json", manifest)
+
+    assert message in str(_refused(tree.root))
+
+
+def test_a_manifest_that_leads_out_is_refused(tree: TreeHost) -> None:
+    (tree.root / "manifest.json").symlink_to("/etc/hostname")
+
+    assert "manifest.json leads out of the recorded host" in str(_refused(tree.root))
+
+
+def test_a_configuration_space_that_leads_out_is_not_written(
+    tmp_path: Path, tree: TreeHost
+) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(bytes(4096))
+    tree.config("0000:22:04.0").unlink()
+    tree.config("0000:22:04.0").symlink_to(outside)
+
+    with open_host(tree.root) as host, pytest.raises(BadInputError, match=r"config leads out"):
+        host.write(host.functions()[PORT], SET_DIRECT_TRANS)
+
+
+def test_an_archive_made_by_tar_is_read_too(tmp_path: Path, archive: Path) -> None:
+    with open_host(archive) as host, tarfile.open(tmp_path / "by-hand.tar.gz", "w:gz") as tar:
+        tar.add(host.root, ".")
+
+    with open_host(tmp_path / "by-hand.tar.gz") as host:
+        assert len(host.functions()) == 6
+
+
+def _refused(source: Path) -> BadInputError:
+    with pytest.raises(BadInputError) as raised, open_host(source):
+        pass
+    assert raised.value.exit_code == ExitCode.BAD_INPUT
+    return raised.value
