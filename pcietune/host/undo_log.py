@@ -2,7 +2,6 @@
 
 import errno
 import os
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Self
 
@@ -120,21 +119,19 @@ class UndoLog:
             self._append(Found(found))
             self._known.append(found)
 
-    def clear(self, groups: Collection[str]) -> None:
-        """Drop the changes of switch groups that are as they were; what was found stays.
+    def replace(self, record: UndoRecord) -> None:
+        """Let the record hold just ``record``, at once: what restore left and what was found.
 
         Raises:
             NotPermittedError: The record cannot be kept.
         """
         try:
-            record = decode_record(_read(self._files), run_path(self._files, _RECORD))
-            left = tuple(change for change in record.changes if change.entry.group not in groups)
-            _replace(self._files, replace(record, changes=left))
+            _replace(self._files, record)
             self.close()
             self._descriptor = open_run_file(self._files, _RECORD, _APPEND)
         except OSError as error:
             raise cannot_keep(_WHAT, self._files, error) from error
-        self._known = [change.entry for change in left] + list(record.found)
+        self._known = [change.entry for change in record.changes] + list(record.found)
 
     def close(self) -> None:
         """Close the file."""
