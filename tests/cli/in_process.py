@@ -1,0 +1,55 @@
+"""The command line, run in this process as its users run it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pcietune.cli.app import run
+from pcietune.report.document import Document, FindingDocument
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one command printed, and how it ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    def document(self) -> Document:
+        """Return the one JSON document on stdout."""
+        return msgspec.json.decode(self.stdout, type=Document)
+
+    def finding(self, finding_id: str, subject: str) -> FindingDocument:
+        """Return the document's only finding of this id about this address or path."""
+        (found,) = (
+            finding
+            for finding in self.document().findings
+            if finding.id == finding_id
+            and subject in (finding.subject.address, finding.subject.path)
+        )
+        return found
+
+    def failing(self) -> set[tuple[str, str]]:
+        """Return id and subject of every finding that fails."""
+        return {
+            (finding.id, finding.subject.address or finding.subject.path)
+            for finding in self.document().findings
+            if finding.state == "fail"
+        }
+
+
+class Pcietune:
+    """Runs ``pcietune`` with the arguments given."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture = capture
+
+    def __call__(self, *arguments: str | Path) -> Run:
+        """Run one command."""
+        self._capture.readouterr()
+        exit_code = run([str(argument) for argument in arguments])
+        printed = self._capture.readouterr()
+        return Run(exit_code, printed.out, printed.err)
