@@ -25,6 +25,7 @@ class HostFiles:
         self.root = root
         self.recorded = recorded
         self._root = os.path.realpath(root)
+        self._inside: set[str] = set()  # directories of a recording that were looked at
 
     def path(self, relative: str) -> str:
         """Return the full path of a file or directory, which need not exist.
@@ -100,21 +101,31 @@ class HostFiles:
         return os.path.isdir(self.path(relative))
 
     def _check(self, full: str, relative: str) -> None:
-        real = os.path.realpath(full)
-        if real != self._root and not real.startswith(f"{self._root}/"):
-            raise BadInputError(
-                f"{relative} leads out of the recorded host, to {real}",
-                hint="a recording holds only relative links that stay inside; make it again with"
-                " pcietune record",
-            )
+        """Refuse a path of a recording that is not inside or no file; look once per directory."""
+        directory = full.rpartition("/")[0]
+        if directory not in self._inside:
+            self._check_inside(directory, relative)
+            self._inside.add(directory)
         try:
-            mode = os.stat(real).st_mode
+            mode = os.lstat(full).st_mode
+            if stat.S_ISLNK(mode):
+                self._check_inside(full, relative)
+                mode = os.stat(full).st_mode
         except OSError:
             return
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise BadInputError(
                 f"{relative} of the recorded host is neither a file nor a directory",
                 hint="make the recording again with pcietune record",
+            )
+
+    def _check_inside(self, full: str, relative: str) -> None:
+        real = os.path.realpath(full)
+        if real != self._root and not real.startswith(f"{self._root}/"):
+            raise BadInputError(
+                f"{relative} leads out of the recorded host, to {real}",
+                hint="a recording holds only relative links that stay inside; make it again with"
+                " pcietune record",
             )
 
 

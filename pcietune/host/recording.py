@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from pcietune import __version__
-from pcietune.errors import ConfigSpaceError
+from pcietune.errors import PcietuneError
 from pcietune.host.archive import pack
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS, UNITS
@@ -125,7 +125,7 @@ def _record_config(
     try:
         size = host.config(function).size
         data = tree.source.read(path)
-    except ConfigSpaceError as error:
+    except PcietuneError as error:
         return UnreadConfig(((0, EXTENDED_SIZE),), str(error))
     except OSError as error:
         return UnreadConfig(((0, EXTENDED_SIZE),), error.strerror)

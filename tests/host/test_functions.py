@@ -1,5 +1,6 @@
 """The list of functions: links tell the fabric, one uevent file tells the rest."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,3 +169,13 @@ def test_a_bridge_of_any_depth_is_in_the_path(tmp_path: Path) -> None:
 
 def _above(bus: int) -> str:
     return "0000:00:01.0" if bus == 1 else f"0000:{bus - 1:02x}:00.0"
+
+
+def test_a_pipe_in_a_recording_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    uevent = host.directory("0000:23:00.0") / "uevent"
+    uevent.unlink()
+    os.mkfifo(uevent)
+
+    with pytest.raises(BadInputError, match=r"uevent of the recorded host is neither a file nor"):
+        _listed(host, recorded=True)

@@ -1,5 +1,6 @@
 """The undo record: whole on the disk before each write, and true after a kill."""
 
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -173,6 +174,9 @@ def test_a_line_that_a_kill_cut_off_does_not_spoil_the_next(files: HostFiles) ->
         pytest.param(
             '{"type":"settled","group":"x","outcome":"lost"}', "Invalid enum value", id="outcome"
         ),
+        pytest.param(
+            '{"type":"header","boot_id":"x","pcietune":"1"}', "a second header", id="header"
+        ),
     ],
 )
 def test_a_broken_line_is_named_with_file_and_number(
@@ -298,7 +302,16 @@ def test_a_linked_directory_is_refused(tmp_path: Path, files: HostFiles) -> None
         UndoLog.open(files, BOOT)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_record_that_somebody_else_made_is_refused(files: HostFiles) -> None:
+    UndoLog.open(files, BOOT).close()
+    os.chown(_file(files), 65534, -1)
+
+    with pytest.raises(BadInputError, match=r"undo\.jsonl belongs to user 65534, not to root$"):
+        read_undo_record(files)
+
+
+def test_a_record_that_somebody_else_could_change_is_refused(files: HostFiles) -> None:
     UndoLog.open(files, BOOT).close()
     _file(files).chmod(0o666)
 
