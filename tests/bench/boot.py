@@ -40,7 +40,7 @@ def booted(machine: Machine) -> Iterator[Guest]:
     with tempfile.TemporaryDirectory(prefix=f"bench-{machine.name}-") as name:
         directory = Path(name)
         images = _images(directory)
-        guest = _boot(machine, images, directory, attempts=_ATTEMPTS)
+        guest = _boot(machine, images, directory)
         with contextlib.closing(guest.qemu):
             yield guest
 
@@ -55,13 +55,16 @@ def _images(directory: Path) -> Images:
     return Images(kernel.image, initrd, [system.disk, kernel.modules_disk, code])
 
 
-def _boot(machine: Machine, images: Images, directory: Path, *, attempts: int) -> Guest:
-    try:
-        return _boot_once(machine, images, directory)
-    except GuestDiedError as error:
-        if attempts == 1 or _PANIC not in str(error):
-            raise
-    return _boot(machine, images, directory, attempts=attempts - 1)
+def _boot(machine: Machine, images: Images, directory: Path) -> Guest:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return _boot_once(machine, images, directory)
+        except GuestDiedError as error:
+            if attempt == _ATTEMPTS or _PANIC not in str(error):
+                raise GuestDiedError(
+                    f"{machine.name} did not boot, in attempt {attempt} of {_ATTEMPTS}: {error}"
+                ) from error
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _boot_once(machine: Machine, images: Images, directory: Path) -> Guest:

@@ -26,6 +26,7 @@ _IN_GUEST = {
     "start": "bench/start",
     "agent.py": "bench/agent.py",
     "bench-doorbell": "usr/local/bin/bench-doorbell",
+    "modprobe.conf": "etc/modprobe.d/bench.conf",
 }
 
 

@@ -1,5 +1,6 @@
 """Debian's 6.12 kernel for bookworm, unpacked from its package and not installed."""
 
+import functools
 import lzma
 import re
 import shutil
@@ -31,6 +32,7 @@ class Kernel:
         return lzma.decompress((self.modules / "kernel" / f"{path}.ko.xz").read_bytes())
 
 
+@functools.cache
 def find_kernel() -> Kernel:
     """Return the newest kernel that this machine's package lists know, downloaded if need be.
 

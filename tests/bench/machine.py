@@ -168,16 +168,14 @@ def load_machine(name: str) -> Machine:
         FileNotFoundError: There is no such file.
         msgspec.ValidationError: It does not describe a machine; the message says where.
     """
-    return parse_machine(name, (_MACHINES / f"{name}.yaml").read_text())
+    return msgspec.convert(_load(name) | {"name": name}, Machine)
 
 
-def parse_machine(name: str, text: str) -> Machine:
-    """Read the machine that YAML ``text`` describes.
-
-    Raises:
-        msgspec.ValidationError: It does not describe a machine; the message says where.
-    """
-    return msgspec.convert({"name": name} | yaml.safe_load(text), Machine)
+def _load(name: str) -> dict[str, object]:
+    """Return the document; with ``like: OTHER`` its keys stand beside the other's or replace them."""
+    document: dict[str, object] = yaml.safe_load((_MACHINES / f"{name}.yaml").read_text())
+    other = document.pop("like", None)
+    return document if other is None else _load(str(other)) | document
 
 
 def _names(ports: list[Port]) -> Iterator[str | None]:

@@ -20,7 +20,6 @@ _ALWAYS_APPENDED = [
     "console=ttyS0",
     "quiet",
     "panic=-1",  # reboot at once, which ends QEMU
-    "modprobe.blacklist=nouveau,mlx5_core,nvidiafb",  # they probe the emulated functions for minutes
 ]
 _DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test $PPID = $0 && exec "$@"']
 _MONITOR_TIMEOUT = 60  # seconds

@@ -55,25 +55,27 @@ Reply = Ended | dict[str, str] | str | None
 def main() -> None:
     """Serve requests until the machine goes down."""
     nonce = Path("/sys/class/dmi/id/product_uuid").read_text().strip()
-    with open_port(PORT) as port:
-        for line in iter(port.readline, b""):
+    port = open_port(PORT)
+    with open(port, "rb", closefd=False) as requests, open(port, "wb") as replies:  # noqa: PTH123
+        for line in requests:
             request: Request = json.loads(line)
             reply: dict[str, object] = {"id": request["id"], "nonce": nonce}
             try:
                 reply["result"] = OPERATIONS[request["do"]](request)
             except Exception:  # noqa: BLE001 -- whatever it is, the test is to see it
                 reply["error"] = traceback.format_exc()
-            port.write(json.dumps(reply).encode() + b"\n")
+            replies.write(json.dumps(reply).encode() + b"\n")
+            replies.flush()
 
 
-def open_port(name: str) -> IO[bytes]:
-    """Open the virtio-serial port of that name."""
+def open_port(name: str) -> int:
+    """Open the virtio-serial port of that name, which one process may do at a time."""
     (device,) = (
         port.name
         for port in Path("/sys/class/virtio-ports").iterdir()
         if (port / "name").read_text().strip() == name
     )
-    return open(f"/dev/{device}", "r+b", buffering=0)  # noqa: PTH123, SIM115 -- raw, and returned
+    return os.open(f"/dev/{device}", os.O_RDWR | os.O_CLOEXEC)
 
 
 def preload(request: Request) -> Reply:

@@ -1,0 +1,82 @@
+"""The guests of a test session: each machine is booted once, and only one runs at a time."""
+
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from bench.boot import booted
+from bench.guest import Guest
+from bench.machine import load_machine
+
+
+@dataclass(slots=True)
+class Seconds:
+    """What a machine cost: its boot, and all from there to its end."""
+
+    boot: float
+    total: float = 0
+
+
+_SECONDS = pytest.StashKey[dict[str, Seconds]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_SECONDS] = {}
+    config.addinivalue_line(
+        "markers", "machine(*names): run the test in a guest on each of these machines"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes ``guest`` once for each machine that its mark names.
+
+    pytest puts tests with the same parameter of a session's fixture one after another, and ends the
+    fixture when the next parameter's turn comes.
+    """
+    if "guest" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("machine")
+        if marker is None:
+            pytest.fail(f"{metafunc.definition.nodeid} takes guest and names no machine", False)
+        metafunc.parametrize("guest", marker.args, indirect=True, scope="session")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("machine"):
+        item.add_marker("bench")
+
+
+@pytest.fixture(scope="session")
+def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
+    name: str = request.param
+    seconds = request.config.stash[_SECONDS]
+    assert name not in seconds, f"{name} has been booted in this session"
+    started = time.monotonic()
+    with booted(load_machine(name)) as running:
+        seconds[name] = Seconds(boot=time.monotonic() - started)
+        yield running
+    seconds[name].total = time.monotonic() - started
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Print the end of the guest's console with a test that failed."""
+    report = yield
+    running = getattr(item, "funcargs", {}).get("guest")
+    if report.failed and isinstance(running, Guest):
+        report.sections.append(("End of the guest's console", running.console_tail()))
+    return report
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if machines := config.stash[_SECONDS]:
+        terminalreporter.section("seconds per machine")
+        for name, seconds in machines.items():
+            terminalreporter.write_line(
+                f"{name:15} boot {seconds.boot:5.1f}  total {seconds.total:6.1f}"
+            )

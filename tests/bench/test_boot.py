@@ -1,0 +1,80 @@
+"""How boots and guests end: well, badly, and with their parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bench.boot import booted
+from bench.errors import GuestDiedError
+from bench.machine import load_machine
+
+pytestmark = pytest.mark.bench
+
+BARE = load_machine("bare")
+TESTS = Path(__file__).parents[1]
+
+
+def test_a_panic_of_a_guest_that_had_booted_is_a_failure_with_its_console() -> None:
+    with booted(BARE) as guest:
+        with pytest.raises(GuestDiedError, match="Kernel panic - not syncing: sysrq triggered"):
+            guest.run("sh", "-c", "echo c > /proc/sysrq-trigger")
+
+        with pytest.raises(GuestDiedError):
+            guest.run("true")
+
+
+def test_a_killed_qemu_is_noticed_at_once() -> None:
+    with booted(BARE) as guest:
+        guest.run("sh", "-c", "sleep 0.5; echo still here > /dev/console &")
+        os.kill(guest.qemu.pid, signal.SIGKILL)
+        started = time.monotonic()
+
+        with pytest.raises(GuestDiedError, match="exit status is -9"):
+            guest.run("sleep", "50")
+
+        assert time.monotonic() - started < 5
+
+
+def test_an_early_panic_is_tried_again_twice_and_then_reported() -> None:
+    machine = msgspec.structs.replace(BARE, append=["rdinit=/absent", "root=/dev/absent"])
+
+    with (
+        pytest.raises(GuestDiedError, match=r"(?s)attempt 3 of 3: .*Unable to mount root fs"),
+        booted(machine),
+    ):
+        pass
+
+
+def test_qemu_ends_with_a_parent_that_is_killed() -> None:
+    program = (
+        "from bench.boot import booted; from bench.machine import load_machine; import time\n"
+        "with booted(load_machine('bare')) as guest:\n"
+        "    print(guest.qemu.pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=TESTS, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        qemu = int(parent.stdout.readline())
+
+        parent.kill()
+
+    deadline = time.monotonic() + 5
+    while _running(qemu) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _running(qemu)
+
+
+def _running(pid: int) -> bool:
+    """Say whether a process runs; one that has ended and waits to be reaped does not."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
