@@ -62,6 +62,11 @@ class ConfigSpace:
             raise does_not_answer(self.address)
         return word
 
+    def read_word_again(self, offset: int) -> int:
+        """Return what the 16-bit register reads now; same errors as ``read_word``."""
+        self.read_again(offset, 2)
+        return self.read_word(offset)
+
     def _fetch(self, offset: int, width: int) -> bytes:
         """Return exactly ``width`` bytes at ``offset``, or raise as ``read`` says."""
         raise NotImplementedError

@@ -85,7 +85,7 @@ def audit(
     findings = judge_layout(profile.layout, roles, groups)
     findings += judge_iommu(host, groups, wanted.iommu)
     for group in groups:
-        bits += judge_ports(host, port_requirements(group, wanted))
+        bits += judge_ports(host, fabric, port_requirements(group, wanted))
         findings += judge_ats(host, fabric, group, profile.roles[RoleName.NIC], wanted.ats)
         findings += judge_groups(host, fabric, group, wanted.groups)
     findings += [judged.finding for judged in bits]

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Severity, State, Subject, Value
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import AcsWant
@@ -13,15 +14,9 @@ from pcietune.model.quirks import quirk_of
 from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
 from pcietune.tune.port_reasons import failing_reason, failing_remedy
 from pcietune.tune.port_requirements import PortRequirement
+from pcietune.tune.vfio_use import ISOLATION
 
-ISOLATION = (
-    AcsControl.SOURCE_VALIDATION
-    | AcsControl.P2P_REQUEST_REDIRECT
-    | AcsControl.P2P_COMPLETION_REDIRECT
-    | AcsControl.UPSTREAM_FORWARDING
-)
-"""What the kernel's IOMMU groups stand on (drivers/iommu/iommu.c, REQ_ACS_FLAGS)."""
-
+_SOURCE_VALIDATION = AcsControl.SOURCE_VALIDATION
 _NEVER_ASSUMED = AcsControl.P2P_EGRESS_CONTROL | AcsControl.DIRECT_TRANSLATED_P2P
 """Controls whose capability bit 0 means that they are off; of the others, that they are safe."""
 
@@ -47,15 +42,19 @@ def find_acs(host: HostAccess, port: PciFunction) -> Acs | None:
     return Acs.find(host.config(port), dword_registers=quirk is not None and quirk.dword_acs)
 
 
-def judge_ports(host: HostAccess, requirements: Sequence[PortRequirement]) -> list[JudgedBit]:
+def judge_ports(
+    host: HostAccess, fabric: Fabric, requirements: Sequence[PortRequirement]
+) -> list[JudgedBit]:
     """Judge every requirement, port by port."""
     judged: list[JudgedBit] = []
     for _, owed in groupby(requirements, key=lambda r: r.placed.port.address):
-        judged += _judge_port(host, list(owed))
+        judged += _judge_port(host, fabric, list(owed))
     return judged
 
 
-def _judge_port(host: HostAccess, owed: Sequence[PortRequirement]) -> list[JudgedBit]:
+def _judge_port(
+    host: HostAccess, fabric: Fabric, owed: Sequence[PortRequirement]
+) -> list[JudgedBit]:
     port = owed[0].placed.port
     try:
         acs = find_acs(host, port)
@@ -65,16 +64,16 @@ def _judge_port(host: HostAccess, owed: Sequence[PortRequirement]) -> list[Judge
         return [
             JudgedBit(requirement, _unreadable(requirement, error), None) for requirement in owed
         ]
-    judged = [JudgedBit(r, _judge(host, r, acs), acs) for r in owed]
-    failing = [j for j in judged if j.finding.state is State.FAIL]
-    lost = {j.requirement.want.control for j in failing} & set(ISOLATION)
-    if lost == {AcsControl.SOURCE_VALIDATION}:
-        return [_with_severity(j, lost) for j in judged]
+    judged = [JudgedBit(r, _judge(host, fabric, r, acs), acs) for r in owed]
+    if acs is not None and acs.supported & ~acs.enabled & ISOLATION == _SOURCE_VALIDATION:
+        return [_as_information(j) for j in judged]
     return judged
 
 
-def _with_severity(judged: JudgedBit, lost: set[AcsControl]) -> JudgedBit:
-    if judged.requirement.want.control not in lost:
+def _as_information(judged: JudgedBit) -> JudgedBit:
+    """Soften a missing SrcValid where nothing else that isolates is off."""
+    missing = judged.requirement.want == AcsWant(_SOURCE_VALIDATION, on=True)
+    if not missing or judged.finding.state is not State.FAIL:
         return judged
     finding = replace(
         judged.finding,
@@ -84,13 +83,15 @@ def _with_severity(judged: JudgedBit, lost: set[AcsControl]) -> JudgedBit:
     return replace(judged, finding=finding)
 
 
-def _judge(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> Finding:
+def _judge(
+    host: HostAccess, fabric: Fabric, requirement: PortRequirement, acs: Acs | None
+) -> Finding:
     want = requirement.want
     port = requirement.placed.port
     if acs is None:
         found = Value("no ACS capability")
         fulfilled = not want.on
-        reason = "" if fulfilled else f"{port.address} has no ACS capability at all"
+        reason = ""
     else:
         on = want.control in acs.enabled
         offered = want.control in acs.supported
@@ -107,7 +108,7 @@ def _judge(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> F
         state, remedy = State.PASS, None
     else:
         state = State.FAIL
-        reason = failing_reason(host, requirement, acs)
+        reason = failing_reason(host, fabric, requirement, acs)
         remedy = failing_remedy(host, requirement, acs)
     wanted_word = None if acs is None else _merged(acs.control, want)
     return Finding(

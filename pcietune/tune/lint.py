@@ -13,14 +13,7 @@ from pcietune.model.profile import (
     RolePlace,
 )
 from pcietune.registers.acs import AcsControl
-
-_ISOLATION = (
-    AcsControl.SOURCE_VALIDATION,
-    AcsControl.P2P_REQUEST_REDIRECT,
-    AcsControl.P2P_COMPLETION_REDIRECT,
-    AcsControl.UPSTREAM_FORWARDING,
-)
-"""What the kernel forms IOMMU groups by (REQ_ACS_FLAGS, drivers/iommu/iommu.c)."""
+from pcietune.tune.vfio_use import ISOLATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +65,14 @@ def _about_writes(path: tuple[str, ...], place: Place, rule: PortRule) -> Iterat
             if place is not Place.NIC_SIDE:
                 said = f"{want} at {place} routes nothing from a NIC to a GPU and opens neighbours"
                 yield Remark((*path, "set"), said)
-        elif want.control in _ISOLATION and not want.on:
+        elif want.control in ISOLATION and not want.on:
             said = f"{want} belongs on the kernel command line: set later, IOMMU groups are wrong"
             yield Remark((*path, "set"), said)
 
 
 def _about_isolation(path: tuple[str, ...], place: Place, rule: PortRule) -> Iterator[Remark]:
     held = {want.control for want in (*rule.set, *rule.require) if want.on}
-    if missing := [str(AcsWant(control, on=True)) for control in _ISOLATION if control not in held]:
+    if missing := [str(AcsWant(control, on=True)) for control in ISOLATION if control not in held]:
         yield Remark(
             path, f"ports at {place} need not have {' '.join(missing)}: VMs may meet there"
         )

@@ -13,7 +13,8 @@ from pcietune.model.undo import UndoEntry
 from pcietune.registers.acs import Acs, AcsControl
 from pcietune.registers.ats import Ats
 from pcietune.tune.audit import Audit
-from pcietune.tune.judge_ports import ISOLATION, JudgedBit
+from pcietune.tune.judge_ports import JudgedBit
+from pcietune.tune.vfio_use import why_in_use, why_relied_on
 
 REGISTER = "ACSCtl"
 
@@ -31,21 +32,21 @@ def plan(host: HostAccess, audited: Audit, *, while_in_use: bool) -> Plan:
     refused: list[HeldBack] = []
     found: list[UndoEntry] = []
     unreadable = _unreadable_groups(audited)
+    not_begun = {name for name, _ in unreadable}
     for address, bits in groupby(audited.bits, key=lambda b: b.requirement.placed.port.address):
         owed = [bit for bit in bits if bit.requirement.writable]
         port = audited.fabric.functions[address]
-        found += [_as_found(b, b.acs) for b in owed if b.acs and b.finding.state is State.PASS]
+        found += [_as_found(bit, bit.acs) for bit in owed if bit.acs and _is_found(bit, bit.acs)]
         planned = _write_of(port, [bit for bit in owed if _can_be_written(bit)])
-        if planned is None or planned.group in dict(unreadable):
+        if planned is None or planned.group in not_begun:
             continue
         below = audited.fabric.below(port)
         no = _refusal(host, audited, planned, below)
-        users = [] if while_in_use else _users(host, below)
+        wait = None if while_in_use else why_in_use(host, below)
         if no is not None:
             refused.append(HeldBack(planned, no))
-        elif users:
-            names = ", ".join(str(user.address) for user in users)
-            deferred.append(HeldBack(planned, f"in use by VFIO: {names}"))
+        elif wait is not None:
+            deferred.append(HeldBack(planned, wait))
         else:
             writes.append(planned)
     return Plan(tuple(writes), tuple(deferred), tuple(refused), unreadable, tuple(found))
@@ -92,6 +93,12 @@ def _write_of(port: PciFunction, bits: Sequence[JudgedBit]) -> PlannedWrite | No
     )
 
 
+def _is_found(bit: JudgedBit, acs: Acs) -> bool:
+    """Return whether the control reads as wanted, not only acts so because it is not offered."""
+    want = bit.requirement.want
+    return (want.control in acs.enabled) == want.on
+
+
 def _as_found(bit: JudgedBit, acs: Acs) -> UndoEntry:
     want = bit.requirement.want
     value = want.control.value if want.on else 0
@@ -118,15 +125,10 @@ def _refusal(
     if quirk is not None and quirk.not_set & turned_on:
         return f"{planned.port.address}: {quirk.says} ({quirk.source})"
     if AcsControl.DIRECT_TRANSLATED_P2P in turned_on:
-        return _liar(host, audited, below)
-    if changed & ~turned_on & ISOLATION:
-        given = [str(f.address) for f in below if _is_given_to_vfio(host, f)]
-        if given:
-            return (
-                f"VFIO relies on the isolation of {', '.join(given)}; clear it by the kernel "
-                "command line, which acts before groups form"
-            )
-    return None
+        liar = _liar(host, audited, below)
+        if liar is not None:
+            return liar
+    return why_relied_on(host, below, changed & ~turned_on)
 
 
 def _liar(host: HostAccess, audited: Audit, below: Sequence[PciFunction]) -> str | None:
@@ -150,23 +152,3 @@ def _parent_is_trusted(host: HostAccess, audited: Audit, function: PciFunction) 
     parent = host.state(function).physical_function
     role = None if parent is None else audited.roles.get(parent)
     return role is not None and audited.profile.roles[role].trusted
-
-
-def _is_given_to_vfio(host: HostAccess, function: PciFunction) -> bool:
-    try:
-        return host.state(function).vfio
-    except PcietuneError:
-        return False
-
-
-def _users(host: HostAccess, below: Sequence[PciFunction]) -> list[PciFunction]:
-    """Return the functions below that VFIO has in use; one that cannot be read counts."""
-    users = []
-    for function in below:
-        try:
-            in_use = host.state(function).in_use_by_vfio
-        except PcietuneError:
-            continue  # it vanished: nobody uses it
-        if in_use:
-            users.append(function)
-    return users

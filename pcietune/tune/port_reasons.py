@@ -1,12 +1,13 @@
 """Why a port's ACS control matters, and what to do when it is not as wanted."""
 
-from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Remedy, RemedyKind
-from pcietune.model.function import PciFunction
+from pcietune.model.profile import AcsWant
 from pcietune.model.quirks import quirk_of
 from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
 from pcietune.tune.port_requirements import PortRequirement
+from pcietune.tune.vfio_use import ISOLATION, given_to_vfio, named
 
 _ON = {
     AcsControl.DIRECT_TRANSLATED_P2P: "translated requests of the NICs below climb to the root "
@@ -33,9 +34,17 @@ _REDIRECTS = (
     AcsControl.P2P_COMPLETION_REDIRECT,
     AcsControl.UPSTREAM_FORWARDING,
 )
+_CLEARED_BY_DISABLE_ACS_REDIR = (
+    AcsControl.P2P_REQUEST_REDIRECT
+    | AcsControl.P2P_COMPLETION_REDIRECT
+    | AcsControl.P2P_EGRESS_CONTROL
+)
+"""See drivers/pci/pci.c, pci_enable_acs."""
 
 
-def failing_reason(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> str:
+def failing_reason(
+    host: HostAccess, fabric: Fabric, requirement: PortRequirement, acs: Acs | None
+) -> str:
     """Return why the requirement fails and what that means, in one sentence."""
     want = requirement.want
     if want.on:
@@ -46,35 +55,23 @@ def failing_reason(host: HostAccess, requirement: PortRequirement, acs: Acs | No
                 f"this switch cannot: ACS Capability {acs.capability:#06x} of "
                 f"{requirement.placed.port.address} has no {LSPCI_NAMES[want.control]}"
             )
-        return _vfio_relies(host, requirement) + _ON[want.control]
+        return _vfio_relies(host, fabric, requirement) + _ON[want.control]
     if want.control is AcsControl.TRANSLATION_BLOCKING:
         port = requirement.placed.port.address
         nics = [nic for nic in requirement.group.nics if port in nic.ports]
-        return f"every translated request is blocked here: ATS of {_named(nics)} is useless"
+        return f"every translated request is blocked here: ATS of {named(nics)} is useless"
     reason = _OFF[want.control]
     if want.control in _REDIRECTS and not host.platform().groups:
         reason += " though no IOMMU is on: ACS words outlive kexec and a change of kernel arguments"
     return reason
 
 
-def _vfio_relies(host: HostAccess, requirement: PortRequirement) -> str:
+def _vfio_relies(host: HostAccess, fabric: Fabric, requirement: PortRequirement) -> str:
     """Return the loudest there is: isolation lost below a port whose functions VFIO has."""
-    if requirement.want.control is AcsControl.DIRECT_TRANSLATED_P2P:
+    if requirement.want.control not in ISOLATION:
         return ""
-    given = []
-    for function in (*requirement.group.gpus, *requirement.group.nics):
-        if requirement.placed.port.address not in function.ports:
-            continue
-        try:
-            if host.state(function).vfio:
-                given.append(function)
-        except PcietuneError:
-            continue
-    return f"ISOLATION LOST, and {_named(given)} given to VFIO relies on it: " if given else ""
-
-
-def _named(functions: list[PciFunction]) -> str:
-    return ", ".join(str(function.address) for function in functions)
+    given = given_to_vfio(host, fabric.below(requirement.placed.port))
+    return f"ISOLATION LOST, and {named(given)} given to VFIO relies on it: " if given else ""
 
 
 def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | None) -> Remedy:
@@ -89,14 +86,34 @@ def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | No
         return Remedy(RemedyKind.REGISTER, "pcietune apply")
     if want.control is AcsControl.TRANSLATION_BLOCKING:
         return _stop_blocking(host)
-    if want.on:
+    return _kernel_arguments(requirement, acs)
+
+
+def _kernel_arguments(requirement: PortRequirement, acs: Acs | None) -> Remedy:
+    """Return how the kernel sets the control when it boots, before groups form."""
+    want, path = requirement.want, requirement.placed.port.location
+    if want.on and want.control in ISOLATION:
         return Remedy(
             RemedyKind.KERNEL_ARGS,
             "boot with the IOMMU on and without pci=disable_acs_redir for this port; the kernel "
             "sets it at enumeration, before groups form",
         )
-    path = requirement.placed.port.location
-    return Remedy(RemedyKind.KERNEL_ARGS, f"pci=disable_acs_redir={path}, then reboot")
+    if not want.on and want.control in _CLEARED_BY_DISABLE_ACS_REDIR:
+        return Remedy(RemedyKind.KERNEL_ARGS, f"pci=disable_acs_redir={path}, then reboot")
+    flags = "" if acs is None else f"{_merged(acs, want):07b}"
+    return Remedy(
+        RemedyKind.KERNEL_ARGS,
+        f"pci=config_acs={flags}@{path} on kernel 6.11 or later, then reboot",
+    )
+
+
+def _merged(acs: Acs, want: AcsWant) -> int:
+    """Return all seven controls as they are, but for the one wanted.
+
+    Each is spelled out for the kernel, since an ``x`` leaves what firmware set and drops what the
+    kernel adds (drivers/pci/pci.c, __pci_config_acs, as of v6.15).
+    """
+    return (acs.enabled | want.control if want.on else acs.enabled & ~want.control).value
 
 
 def _stop_blocking(host: HostAccess) -> Remedy:

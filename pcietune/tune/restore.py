@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pcietune.address import PciAddress
 from pcietune.errors import ExitCode, InconsistentHostError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
 from pcietune.model.undo import Outcome, UndoEntry, UndoRecord
+from pcietune.registers.acs import AcsControl
 from pcietune.registers.fields import MaskedWrite
+from pcietune.tune.vfio_use import why_in_use, why_relied_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def restore(
     """Put back what the record says, last change first.
 
     Bits that neither read as before nor as pcietune left them were changed by somebody else since,
-    and are left. So is what stands above a function in use.
+    and are left. So is what stands above a function in use, or isolates one that VFIO has.
     """
     functions = {function.location: function for function in host.functions()}
     restoration = Restoration(found=record.found)
@@ -83,10 +84,11 @@ def restore(
             reason = f"no {change.entry.id} is at {change.entry.location} any more"
             restoration.left.append(Left(change.entry, reason, ExitCode.DIFFERS))
             continue
-        users = [] if while_in_use else _users(host, port.address)
-        if users:
-            reason = f"in use by VFIO: {', '.join(users)}"
-            restoration.left.append(Left(change.entry, reason, ExitCode.DIFFERS))
+        below = [function for function in functions.values() if port.address in function.ports]
+        wait = None if while_in_use else why_in_use(host, below)
+        no = wait or why_relied_on(host, below, _cleared_by_restoring(change.entry))
+        if no is not None:
+            restoration.left.append(Left(change.entry, no, ExitCode.DIFFERS))
             continue
         try:
             _put_back(change.entry, port, host, restoration)
@@ -106,18 +108,9 @@ def remaining(record: UndoRecord, restoration: Restoration) -> UndoRecord:
     return UndoRecord(record.boot_id, changes, record.found)
 
 
-def _users(host: HostAccess, port: PciAddress) -> list[str]:
-    """Return the addresses of the functions below ``port`` that VFIO has in use."""
-    users = []
-    for function in host.functions():
-        if port not in function.ports:
-            continue
-        try:
-            if host.state(function).in_use_by_vfio:
-                users.append(str(function.address))
-        except PcietuneError:
-            continue  # it vanished: nobody uses it
-    return users
+def _cleared_by_restoring(entry: UndoEntry) -> AcsControl:
+    """Return the controls that putting back the old value turns off."""
+    return AcsControl.decode(entry.new & ~entry.old)
 
 
 def _put_back(
@@ -125,7 +118,7 @@ def _put_back(
 ) -> None:
     config = host.config(port)
     back = MaskedWrite(offset=entry.offset, width=2, value=entry.old, mask=entry.mask)
-    found = config.read_again(entry.offset, 2)
+    found = config.read_word_again(entry.offset)
     if back.holds_in(found):
         restoration.settled.append(entry)
         return
@@ -134,7 +127,7 @@ def _put_back(
         restoration.left.append(Left(entry, reason, ExitCode.DIFFERS))
         return
     host.write(port, back)
-    readback = config.read_again(entry.offset, 2)
+    readback = config.read_word_again(entry.offset)
     if readback != back.merge(found):
         raise InconsistentHostError(
             f"{port.address}: put back {back.merge(found):#06x}, but it reads {readback:#06x}",

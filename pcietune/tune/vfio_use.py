@@ -1,0 +1,53 @@
+"""What VFIO has below a port, and why something there must wait or stay."""
+
+from collections.abc import Iterable
+
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.function import FunctionState, PciFunction
+from pcietune.registers.acs import AcsControl
+
+ISOLATION = (
+    AcsControl.SOURCE_VALIDATION
+    | AcsControl.P2P_REQUEST_REDIRECT
+    | AcsControl.P2P_COMPLETION_REDIRECT
+    | AcsControl.UPSTREAM_FORWARDING
+)
+"""What the kernel's IOMMU groups stand on (drivers/iommu/iommu.c, REQ_ACS_FLAGS)."""
+
+
+def given_to_vfio(host: HostAccess, functions: Iterable[PciFunction]) -> list[PciFunction]:
+    """Return the functions that a VFIO driver is bound to."""
+    return [f for f in functions if (state := _state(host, f)) is not None and state.vfio]
+
+
+def why_in_use(host: HostAccess, below: Iterable[PciFunction]) -> str | None:
+    """Return why no route may change above these functions now; None if VFIO uses none."""
+    users = [f for f in below if (state := _state(host, f)) is not None and state.in_use_by_vfio]
+    return f"in use by VFIO: {named(users)}" if users else None
+
+
+def why_relied_on(
+    host: HostAccess, below: Iterable[PciFunction], cleared: AcsControl
+) -> str | None:
+    """Return why these controls may not be cleared above these functions; None if they may."""
+    given = given_to_vfio(host, below) if cleared & ISOLATION else []
+    if not given:
+        return None
+    return (
+        f"VFIO relies on the isolation of {named(given)}; clear it by the kernel command line, "
+        "which acts before groups form"
+    )
+
+
+def named(functions: Iterable[PciFunction]) -> str:
+    """Return the functions' addresses for a sentence."""
+    return ", ".join(str(function.address) for function in functions)
+
+
+def _state(host: HostAccess, function: PciFunction) -> FunctionState | None:
+    """Return a function's state; None if it vanished, so that nobody uses it."""
+    try:
+        return host.state(function)
+    except PcietuneError:
+        return None
