@@ -99,10 +99,10 @@ def _apply(
     with UndoLog.open(host.files, host.platform().boot_id or "") as undo, held_back() as interrupts:
         for entry in found:
             undo.note_found(entry)
+        applying.adopt(unfinished, outcome.plan, undo)
         outcome.applied = applying.apply(
             outcome.plan, host, undo, stop=interrupts.asked, progress=_show_progress
         )
-        applying.finish(unfinished, outcome.applied, undo)
     look_again(host, outcome.audit.fabric, outcome)
 
 

@@ -85,17 +85,16 @@ def apply(
     return applied
 
 
-def finish(unfinished: Sequence[UndoEntry], applied: Applied, undo: UndoStore) -> None:
-    """Settle what a killed run left open, in the groups that this run did not fail in.
+def adopt(unfinished: Sequence[UndoEntry], plan: Plan, undo: UndoStore) -> None:
+    """Record that what a killed run had begun stands; to be called before ``apply``.
 
-    A group that this run wrote to is settled already. In the others every wanted bit was found as
-    wanted, so what was begun there stands.
+    Else a rollback would record the killed run's changes as undone, which nobody undid. Whether a
+    change was made before the kill is told by the register, also to restore. What was begun in a
+    group that cannot be read stays open.
     """
-    if applied.interrupted:
-        return
-    failed = {failure.group for failure in applied.failures}
+    unread = {name for name, _ in plan.unreadable}
     for name in dict.fromkeys(entry.group for entry in unfinished):
-        if name not in failed:
+        if name not in unread:
             undo.settle(name, kept=True)
 
 
@@ -118,13 +117,13 @@ def _bits(mask: int) -> list[int]:
 def _make(planned: PlannedWrite, host: HostAccess, undo: UndoStore, begun: list[WriteDone]) -> None:
     """Make one write and compare what the register then reads, the bits beside it included."""
     config = host.config(planned.port)
-    old = config.read_again(planned.write.offset, planned.write.width)
+    old = config.read_word_again(planned.write.offset)
     undo.begin(planned.undo_entry(old))
     done = WriteDone(planned, old)
     begun.append(done)
     host.write(planned.port, planned.write)
     done.made = True
-    done.readback = config.read_again(planned.write.offset, planned.write.width)
+    done.readback = config.read_word_again(planned.write.offset)
     if done.readback != planned.write.merge(old):
         raise IgnoredWriteError(
             f"{planned.port.address}: wrote {planned.write.value:#06x} under mask "
@@ -163,8 +162,9 @@ def _undo_all(applied: Applied, begun: list[WriteDone], host: HostAccess, undo: 
         )
         applied.failures.append(GroupFailure(done[-1].planned.group, error))
         return
-    for name in dict.fromkeys(write.planned.group for write in done):
-        undo.settle(name, kept=False)
+    with suppress(NotPermittedError):  # as in _roll_back
+        for name in dict.fromkeys(write.planned.group for write in done):
+            undo.settle(name, kept=False)
 
 
 def _undo(done: list[WriteDone], host: HostAccess) -> list[str]:
@@ -172,21 +172,33 @@ def _undo(done: list[WriteDone], host: HostAccess) -> list[str]:
     stuck = []
     for write in reversed(done):
         planned = write.planned
-        back = MaskedWrite(
-            offset=planned.write.offset,
-            width=planned.write.width,
-            value=write.old & planned.write.mask,
-            mask=planned.write.mask,
-        )
-        config = host.config(planned.port)
         try:
-            if back.holds_in(config.read_again(back.offset, back.width)):
-                continue
-            host.write(planned.port, back)
-            found = config.read_again(back.offset, back.width)
+            found = _put_back(write, host)
         except PcietuneError as failure:
             stuck.append(str(failure))
             continue
-        if not back.holds_in(found):
-            stuck.append(f"{planned.port.address}: {planned.register} reads {found:#06x}")
+        if found != write.old:
+            stuck.append(
+                f"{planned.port.address}: {planned.register} was {write.old:#06x} and reads "
+                f"{found:#06x}"
+            )
     return stuck
+
+
+def _put_back(write: WriteDone, host: HostAccess) -> int:
+    """Put back one write's bits; return the whole word then."""
+    change = write.planned.write
+    config = host.config(write.planned.port)
+    try:
+        found = config.read_word_again(change.offset)
+    except PcietuneError:
+        if write.made:
+            raise
+        return write.old  # the kernel had not taken the write: nothing is to be put back
+    back = MaskedWrite(
+        offset=change.offset, width=change.width, value=write.old & change.mask, mask=change.mask
+    )
+    if back.holds_in(found):
+        return found
+    host.write(write.planned.port, back)
+    return config.read_word_again(change.offset)
