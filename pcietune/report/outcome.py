@@ -64,7 +64,8 @@ class Outcome:
         codes = [error.exit_code for error in self.errors]
         if self.audit is not None:
             codes += [f.code for f in self.audit.findings if f.state is State.ERROR]
-        if self.plan is not None and (self.plan.writes or self.plan.deferred):
+        plan = self.plan
+        if plan is not None and (plan.writes or plan.deferred or plan.refused):
             codes.append(ExitCode.DIFFERS)
         return ExitCode.of_several(codes)
 

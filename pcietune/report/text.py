@@ -5,7 +5,9 @@ from itertools import groupby
 
 from pcietune.model.finding import Finding, Severity, State
 from pcietune.model.plan import HeldBack, Plan, PlannedWrite
+from pcietune.registers.acs import AcsControl
 from pcietune.report.outcome import Outcome
+from pcietune.tune.audit import Audit
 
 _FIRST_TO_LAST = (State.ERROR, State.FAIL, State.PENDING, State.SKIP, State.NOT_APPLICABLE)
 _MOST_REMEDIES = 2  # of findings that differ in their subject only
@@ -17,6 +19,11 @@ _WORDS = {
     State.SKIP: "skipped",
     State.NOT_APPLICABLE: "not applicable",
 }
+_SENDS_NOTHING_ELSEWHERE = (
+    AcsControl.SOURCE_VALIDATION
+    | AcsControl.UPSTREAM_FORWARDING  # of what a port below redirects
+    | AcsControl.DIRECT_TRANSLATED_P2P
+)
 
 
 def heading(outcome: Outcome) -> Iterable[str]:
@@ -113,22 +120,21 @@ def _summary(outcome: Outcome) -> Iterable[str]:
     yield f"{groups} switch group{plural}, {len(states)} findings: {', '.join(counts)}"
     if not outcome.audit.groups:
         yield "No switch carries both a GPU and a NIC: there is no path that ACS could shorten."
-    elif not _redirecting(outcome):
+    elif not _may_redirect(outcome.audit):
         yield (
             "ACS redirects nothing on the GPU-NIC paths: whatever is slow or fails here, "
             "look elsewhere."
         )
 
 
-def _redirecting(outcome: Outcome) -> bool:
-    """Return whether any port on a GPU-NIC path redirects, blocks, or could not be read."""
-    if outcome.audit is None:
-        return True
-    for judged in outcome.audit.bits:
-        bits = judged.finding.found.bits
-        if judged.acs is None and judged.finding.state is State.ERROR:
+def _may_redirect(audit: Audit) -> bool:
+    """Return whether a port on a GPU-NIC path redirects or blocks, or was not read."""
+    judged = {bit.requirement.placed.port.address: bit for bit in audit.bits}
+    for placed in (placed for group in audit.groups for placed in group.ports):
+        bit = judged.get(placed.port.address)
+        if bit is None or bit.finding.state is State.ERROR:
             return True
-        if bits and {"TransBlk+", "ReqRedir+", "CmpltRedir+", "EgressCtrl+"} & set(bits):
+        if bit.acs is not None and bit.acs.control & ~_SENDS_NOTHING_ELSEWHERE.value:
             return True
     return False
 
