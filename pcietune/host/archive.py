@@ -104,11 +104,10 @@ class _Bounded(io.RawIOBase):
         return data
 
 
-def _plain(file: IO[bytes]) -> _Bounded:
-    """Return the uncompressed tar stream in ``file``."""
-    magic = file.read(len(_GZIP_MAGIC))
-    file.seek(0)
-    return _Bounded(gzip.GzipFile(fileobj=file) if magic == _GZIP_MAGIC else file)
+def _plain(file: io.BufferedReader) -> _Bounded:
+    """Return the uncompressed tar stream in ``file``, which may be a pipe."""
+    compressed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+    return _Bounded(gzip.GzipFile(fileobj=file) if compressed else file)
 
 
 def _checked_name(archive: Path, member: tarfile.TarInfo) -> PurePosixPath:

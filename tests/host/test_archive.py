@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import os
+import subprocess
 import tarfile
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +33,20 @@ def test_a_tree_comes_back_as_it_was_packed(tmp_path: Path, destination: Path, n
 
     pack(tree.root, tmp_path / name)
     unpack(tmp_path / name, destination)
+
+    assert _contents(destination) == _contents(tree.root)
+
+
+@pytest.mark.parametrize("name", ["host.tar", "host.tar.gz"])
+def test_an_archive_may_come_through_a_pipe(tmp_path: Path, destination: Path, name: str) -> None:
+    tree = one_switch(tmp_path / "host")
+    tree.put("manifest.json", "{}")
+    pack(tree.root, tmp_path / name)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with subprocess.Popen(["dd", f"if={tmp_path / name}", f"of={pipe}", "status=none"]):
+        unpack(pipe, destination)
 
     assert _contents(destination) == _contents(tree.root)
 
