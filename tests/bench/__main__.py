@@ -22,7 +22,7 @@ def main() -> int:
     arguments = parser.parse_args()
     started = time.monotonic()
     with booted(load_machine(arguments.machine)) as guest:
-        print(f"bench: booted in {time.monotonic() - started:.1f} s", file=sys.stderr)
+        sys.stderr.write(f"bench: booted in {time.monotonic() - started:.1f} s\n")
         if arguments.command:
             return _run(guest, *arguments.command)
         return _shell(guest)
@@ -38,7 +38,7 @@ def _shell(guest: Guest) -> int:
             except GuestDiedError:
                 raise
             except GuestError as error:
-                print(error, file=sys.stderr)
+                sys.stderr.write(f"{error}\n")
     return status
 
 

@@ -9,9 +9,8 @@ import msgspec
 from bench import doorbell
 from bench.errors import GuestDiedError, GuestError
 from bench.functions import Functions
-from bench.qemu import Qemu
+from bench.qemu import AGENT_PORT, DOORBELL_PORT, Qemu
 
-PORT = "bench.agent"
 _GRACE = 30  # seconds that the agent may take beyond what it was asked to wait
 
 T = TypeVar("T")
@@ -32,13 +31,11 @@ class AgentLink:
         self._qemu = qemu
         self._functions = functions
         self._nonce = nonce
-        self._agent = qemu.ports[PORT]
-        self._doorbell = qemu.ports[doorbell.PORT]
+        self._agent = qemu.ports[AGENT_PORT]
+        self._doorbell = qemu.ports[DOORBELL_PORT]
         self._requests = 0
 
-    def request(
-        self, do: str, returns: type[T], *, timeout: float = 0, **arguments: object
-    ) -> T:
+    def request(self, do: str, returns: type[T], *, timeout: float = 0, **arguments: object) -> T:
         """Make the agent do something, and return its result.
 
         Args:
@@ -74,9 +71,7 @@ class AgentLink:
             if self._agent.closed:
                 raise self._died()
             if (left := deadline - time.monotonic()) <= 0:
-                raise GuestError(
-                    f"the guest's agent does not answer\n{self._qemu.console_tail()}"
-                )
+                raise GuestError(f"the guest's agent does not answer\n{self._qemu.console_tail()}")
             for end in select.select([self._agent, self._doorbell], [], [], left)[0]:
                 end.receive()
 

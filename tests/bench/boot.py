@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import agent_link, doorbell
 from bench.agent_link import AgentLink
 from bench.code_disk import make_code_disk
 from bench.errors import GuestDiedError
@@ -18,7 +17,8 @@ from bench.initrd import make_initrd
 from bench.kernel_package import find_kernel
 from bench.machine import Machine
 from bench.memory import find_config_spaces
-from bench.qemu import Images, Qemu
+from bench.qemu import Qemu
+from bench.qemu_arguments import Images
 
 _ATTEMPTS = 3
 _PANIC = "Kernel panic"
@@ -70,8 +70,7 @@ def _boot(machine: Machine, images: Images, directory: Path) -> Guest:
 def _boot_once(machine: Machine, images: Images, directory: Path) -> Guest:
     nonce = str(uuid.uuid4())
     fabric = lay_out(machine)
-    ports = [agent_link.PORT, doorbell.PORT]
-    qemu = Qemu(machine, fabric, images, nonce=nonce, ports=ports, directory=directory)
+    qemu = Qemu(machine, fabric, images, nonce=nonce, directory=directory)
     try:
         ids = [function.device_id for function in fabric.functions]
         spaces = find_config_spaces(qemu.pid, qemu.memory, ids)

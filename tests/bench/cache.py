@@ -1,7 +1,4 @@
-"""What the bench downloads and builds once, kept outside the tree.
-
-Run as a program (``python3 -m bench.cache``) it makes all of it, so that a test run need not.
-"""
+"""What the bench downloads and builds once, kept outside the tree."""
 
 import contextlib
 import fcntl
@@ -43,7 +40,7 @@ def cached(kind: str, key: Sequence[str], build: Callable[[Path], None]) -> Path
     final = directory / f"{kind}-{digest}"
     with _locked(directory):
         if not final.exists():
-            print(f"bench: making {kind} ({', '.join(key)})", file=sys.stderr, flush=True)
+            sys.stderr.write(f"bench: making {kind} ({', '.join(key)})\n")
             unfinished = Path(tempfile.mkdtemp(prefix=f"unfinished-{kind}-", dir=directory))
             try:
                 build(unfinished)
@@ -61,9 +58,7 @@ def command(*argv: str | Path) -> str:
         CacheError: It is not installed, or it failed.
     """
     try:
-        return subprocess.run(
-            argv, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ).stdout
+        return subprocess.run(argv, check=True, text=True, capture_output=True).stdout
     except FileNotFoundError as error:
         raise CacheError(f"{argv[0]} is not installed") from error
     except subprocess.CalledProcessError as error:

@@ -45,9 +45,10 @@ def _add_files(archive: tarfile.TarFile) -> None:
     archive.add(CHECKOUT, filter=_of_checkout)
     for package in _needed_distributions():
         for file in package.files or []:
-            path = Path(os.path.normpath(package.locate_file(file)))  # commands lie in ../../../bin
-            if path.is_file() and path.is_relative_to(SITE_PACKAGES):
-                archive.add(path, filter=_root_owned)
+            # Commands lie in ../../../bin.
+            installed = Path(os.path.normpath(str(package.locate_file(file))))
+            if installed.is_file() and installed.is_relative_to(SITE_PACKAGES):
+                archive.add(installed, filter=_root_owned)
 
 
 def _needed_distributions() -> Iterator[Distribution]:

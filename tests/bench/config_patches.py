@@ -65,9 +65,7 @@ def link(wanted: Link, config: bytes) -> list[Patch]:
     (status,) = struct.unpack_from("<H", config, express + _LINK_STATUS)
     speeds = (1 << (most & 0xF) + 1) - 2  # Supported Link Speeds Vector, bit 1 is 2.5 GT/s
     return [
-        Patch(
-            express + _LINK_CAPABILITIES, struct.pack("<I", capabilities & ~_LINK_FIELDS | most)
-        ),
+        Patch(express + _LINK_CAPABILITIES, struct.pack("<I", capabilities & ~_LINK_FIELDS | most)),
         Patch(express + _LINK_STATUS, struct.pack("<H", status & ~_LINK_FIELDS | current)),
         Patch(express + _LINK_CAPABILITIES_2, struct.pack("<I", speeds)),
     ]

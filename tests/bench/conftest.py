@@ -38,7 +38,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "guest" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("machine")
         if marker is None:
-            pytest.fail(f"{metafunc.definition.nodeid} takes guest and names no machine", False)
+            pytest.fail(
+                f"{metafunc.definition.nodeid} takes guest and names no machine", pytrace=False
+            )
         metafunc.parametrize("guest", marker.args, indirect=True, scope="session")
 
 
@@ -80,3 +82,13 @@ def pytest_terminal_summary(
             terminalreporter.write_line(
                 f"{name:15} boot {seconds.boot:5.1f}  total {seconds.total:6.1f}"
             )
+
+
+@pytest.fixture
+def untouched(guest: Guest) -> Iterator[None]:
+    """Leave the guest as it was found, and notice if that fails."""
+    before = guest.configs()
+    yield
+    guest.pcietune("restore", "--while-in-use")
+    guest.run("rm", "-rf", "/run/pcietune", "/etc/pcietune")
+    assert guest.configs() == before

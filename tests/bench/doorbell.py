@@ -4,8 +4,6 @@ from bench.config_patches import Patch
 from bench.errors import GuestError
 from bench.functions import Functions
 
-PORT = "bench.doorbell"
-
 
 def answer(request: str, functions: Functions) -> str:
     """Do what one line asks, and return the line that says so: ``done``, or what is wrong."""

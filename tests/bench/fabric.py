@@ -94,11 +94,10 @@ class _Layout:
                     self._root_port(port, "pcie.0", slot, f"0000:00:{slot:02x}.0")
                 continue
             bridge, bus, slot = self._device_id("host-bridge"), next(buses), next(slots)
-            self.host_bridges += [
-                "-device",
-                f"pxb-pcie,id={bridge},bus=pcie.0,addr={slot:#x},bus_nr={bus},"
-                f"numa_node={root.numa_node}",
-            ]
+            self.host_bridges += _device(
+                f"pxb-pcie,id={bridge},bus=pcie.0,addr={slot:#x},bus_nr={bus}"
+                f",numa_node={root.numa_node}"
+            )
             for device, port in enumerate(root.ports):
                 self._root_port(port, bridge, device, f"0000:{bus:02x}:{device:02x}.0")
         return Fabric(self.host_bridges, self.functions)

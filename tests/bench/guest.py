@@ -12,7 +12,8 @@ from bench.errors import GuestError, GuestTimeoutError
 from bench.functions import Functions
 from bench.qemu import Qemu
 
-_PRELOAD_TIMEOUT = 10  # seconds, of the boot and of importing pcietune
+_BOOT_TIMEOUT = 90  # seconds
+_PRELOAD_TIMEOUT = 30  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,8 @@ class Guest:
         self.qemu = qemu
         self._functions = functions
         self._agent = agent
-        self._import_error = agent.request(
-            "preload", str | None, timeout=_PRELOAD_TIMEOUT, argv=PYTHON_PATH
-        )
+        self._preloaded = False
+        agent.request("greet", object, timeout=_BOOT_TIMEOUT)
 
     def run(
         self,
@@ -106,8 +106,9 @@ class Guest:
             GuestTimeoutError: It took longer; it and its process group were killed.
             GuestError: pcietune could not be imported, or there is no such directory or user.
         """
-        if self._import_error is not None:
-            raise GuestError(f"the guest cannot import pcietune:\n{self._import_error}")
+        if not self._preloaded:
+            self._agent.request("preload", object, timeout=_PRELOAD_TIMEOUT, argv=PYTHON_PATH)
+            self._preloaded = True
         return self._command("call", arguments, timeout, env, stdin, user, cwd)
 
     def _command(  # noqa: PLR0913, PLR0917 -- what a command can be given, passed on
@@ -154,6 +155,14 @@ class Guest:
             GuestError: It cannot be written.
         """
         self._agent.request("write_file", object, path=path, data=content)
+
+    def location(self, name: str) -> str:
+        """Return where a function is, as the kernel's pci= options take it: 0000:20:00.0/00.0.
+
+        Raises:
+            GuestError: The machine has no such function.
+        """
+        return self._functions.location(name)
 
     def address(self, name: str) -> str:
         """Return the address of a function.

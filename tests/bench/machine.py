@@ -172,7 +172,7 @@ def load_machine(name: str) -> Machine:
 
 
 def _load(name: str) -> dict[str, object]:
-    """Return the document; with ``like: OTHER`` its keys stand beside the other's or replace them."""
+    """Return the document; after ``like: OTHER`` its keys join the other's or replace them."""
     document: dict[str, object] = yaml.safe_load((_MACHINES / f"{name}.yaml").read_text())
     other = document.pop("like", None)
     return document if other is None else _load(str(other)) | document

@@ -124,7 +124,9 @@ def _config_space(memory: int, start: int, heap: bytes, pointer: int) -> ConfigS
     if pointer + _ID_TO_ARRAYS + _ARRAYS.size > len(heap):
         return None
     config, cmask, wmask, w1cmask, used = _ARRAYS.unpack_from(heap, pointer + _ID_TO_ARRAYS)
-    if not all(start < array <= start + len(heap) - SIZE for array in (config, cmask, wmask, w1cmask, used)):
+    if not all(
+        start < array <= start + len(heap) - SIZE for array in (config, cmask, wmask, w1cmask, used)
+    ):
         return None
     if heap[cmask - start : cmask - start + 4] != _CHECKED_ON_MIGRATION:
         return None

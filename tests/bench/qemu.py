@@ -1,4 +1,4 @@
-"""The QEMU process of one machine: its arguments, its start, its end, and its monitor (QMP)."""
+"""The QEMU process of one machine: its start, its end, and its monitor (QMP)."""
 
 import contextlib
 import os
@@ -6,8 +6,7 @@ import select
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,33 +14,17 @@ import msgspec
 from bench.fabric import Fabric
 from bench.lines import LineSocket
 from bench.machine import Machine
+from bench.qemu_arguments import Images, machine_arguments, monitor_arguments, port_arguments
 
-_ALWAYS_APPENDED = [
-    "console=ttyS0",
-    "quiet",
-    "panic=-1",  # reboot at once, which ends QEMU
-]
+AGENT_PORT = "bench.agent"
+DOORBELL_PORT = "bench.doorbell"
+
 _DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test $PPID = $0 && exec "$@"']
 _MONITOR_TIMEOUT = 60  # seconds
 
 
 class QemuError(Exception):
     """QEMU ended, or refused a command."""
-
-
-@dataclass(frozen=True, slots=True)
-class Images:
-    """What the guest is booted from.
-
-    Attributes:
-        kernel: A bzImage.
-        initrd: Of the kernel.
-        disks: Read-only, in the order in which the guest sees them.
-    """
-
-    kernel: Path
-    initrd: Path
-    disks: Sequence[Path]
 
 
 class _MonitorError(msgspec.Struct):
@@ -59,7 +42,7 @@ class Qemu:
     Attributes:
         pid: Of the process.
         memory: Open file of its memory.
-        ports: By name, the virtio-serial ports that the guest can open.
+        ports: By name, the ends of the virtio-serial ports that the guest can open.
     """
 
     def __init__(
@@ -69,7 +52,6 @@ class Qemu:
         images: Images,
         *,
         nonce: str,
-        ports: Sequence[str],
         directory: Path,
     ) -> None:
         """Start it.
@@ -79,7 +61,6 @@ class Qemu:
             fabric: The machine's fabric.
             images: What to boot.
             nonce: A UUID, which the guest finds as the machine's.
-            ports: Names of the virtio-serial ports.
             directory: For console and messages.
 
         Raises:
@@ -88,16 +69,16 @@ class Qemu:
         self._console = directory / "console.log"
         self._messages = directory / "qemu.log"
         monitor, monitor_end = socket.socketpair()
-        pairs = {name: socket.socketpair() for name in ports}
+        pairs = {name: socket.socketpair() for name in (AGENT_PORT, DOORBELL_PORT)}
         ends = {name: end for name, (_, end) in pairs.items()}
         with self._messages.open("wb") as messages:
             self._process = subprocess.Popen(
                 [
                     *_DIE_WITH_PARENT,
                     str(os.getpid()),
-                    *_arguments(machine, fabric, images, nonce, self._console),
-                    *_monitor_arguments(monitor_end),
-                    *_port_arguments(ends),
+                    *machine_arguments(machine, fabric, images, nonce, self._console),
+                    *monitor_arguments(monitor_end),
+                    *port_arguments(ends),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=messages,
@@ -179,70 +160,3 @@ class Qemu:
             if not select.select([self._monitor], [], [], deadline - time.monotonic())[0]:
                 raise QemuError("QEMU's monitor does not answer")
             self._monitor.receive()
-
-
-def _arguments(
-    machine: Machine, fabric: Fabric, images: Images, nonce: str, console: Path
-) -> list[str]:
-    append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *machine.append]
-    return [
-        *("qemu-system-x86_64", "-machine", "q35,kernel-irqchip=split"),
-        *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(max(2, machine.numa_nodes))),
-        *("-m", f"{machine.memory_mb}M", *_numa_arguments(machine)),
-        *("-nodefaults", "-display", "none", "-no-reboot", "-S", "-uuid", nonce),
-        *("-serial", f"file:{console}"),
-        *("-kernel", str(images.kernel), "-initrd", str(images.initrd)),
-        *("-append", " ".join(append)),
-        *_dmi_arguments(machine),
-        *_iommu_arguments(machine),
-        *_disk_arguments(images.disks),
-        *fabric.host_bridges,
-        *(argument for function in fabric.functions for argument in function.arguments),
-    ]
-
-
-def _numa_arguments(machine: Machine) -> Iterator[str]:
-    if machine.numa_nodes > 1:
-        size = machine.memory_mb // machine.numa_nodes
-        for node in range(machine.numa_nodes):
-            yield from ("-object", f"memory-backend-ram,id=memory-{node},size={size}M")
-            yield from ("-numa", f"node,nodeid={node},memdev=memory-{node},cpus={node}")
-
-
-def _dmi_arguments(machine: Machine) -> list[str]:
-    if machine.dmi is None:
-        return []
-    vendor, product = (text.replace(",", ",,") for text in (machine.dmi.vendor, machine.dmi.product))
-    return ["-smbios", f"type=1,manufacturer={vendor},product={product}"]
-
-
-def _iommu_words(machine: Machine) -> list[str]:
-    return ["intel_iommu=on"] if machine.iommu == "intel" else []
-
-
-def _iommu_arguments(machine: Machine) -> list[str]:
-    match machine.iommu:
-        case "intel":
-            device_tlb = "on" if machine.device_tlb else "off"
-            return ["-device", f"intel-iommu,intremap=on,device-iotlb={device_tlb}"]
-        case "amd":
-            return ["-device", "amd-iommu,intremap=on"]
-        case "none":
-            return []
-
-
-def _disk_arguments(disks: Sequence[Path]) -> Iterator[str]:
-    for number, disk in enumerate(disks):
-        yield from ("-drive", f"file={disk},format=raw,readonly=on,if=none,id=disk-{number}")
-        yield from ("-device", f"virtio-blk-pci,drive=disk-{number},bus=pcie.0,addr={2 + number}")
-
-
-def _monitor_arguments(end: socket.socket) -> list[str]:
-    return ["-chardev", f"socket,id=monitor,fd={end.fileno()}", "-mon", "monitor,mode=control"]
-
-
-def _port_arguments(ends: dict[str, socket.socket]) -> Iterator[str]:
-    yield from ("-device", "virtio-serial-pci,bus=pcie.0,addr=1")
-    for name, end in ends.items():
-        yield from ("-chardev", f"socket,id={name},fd={end.fileno()}")
-        yield from ("-device", f"virtserialport,chardev={name},name={name}")

@@ -34,8 +34,11 @@ def pack_files(add_files: Callable[[tarfile.TarFile], None], image: Path) -> Non
         )
     except FileNotFoundError as error:
         raise CacheError("mksquashfs is not installed") from error
-    with packer, contextlib.suppress(BrokenPipeError):  # then its exit status says so too
-        with tarfile.open(fileobj=packer.stdin, mode="w|") as archive:
-            add_files(archive)
+    with (
+        packer,
+        contextlib.suppress(BrokenPipeError),  # its exit status says so too
+        tarfile.open(fileobj=packer.stdin, mode="w|") as archive,
+    ):
+        add_files(archive)
     if packer.returncode:
         raise CacheError(f"mksquashfs failed with exit status {packer.returncode}")

@@ -71,6 +71,30 @@ def test_qemu_ends_with_a_parent_that_is_killed() -> None:
     assert not _running(qemu)
 
 
+def test_a_test_that_fails_prints_the_end_of_the_guests_console(tmp_path: Path) -> None:
+    module = tmp_path / "test_failing.py"
+    module.write_text(
+        "import pytest\n"
+        "@pytest.mark.machine('bare')\n"
+        "def test_failing(guest):\n"
+        "    guest.run('sh', '-c', 'echo last words > /dev/console')\n"
+        "    assert False\n"
+    )
+
+    session = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "bench.conftest", "-p", "no:cacheprovider", module],
+        check=False,
+        cwd=tmp_path,
+        env=dict(os.environ) | {"PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert session.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "End of the guest's console" in session.stdout
+    assert "last words" in session.stdout
+
+
 def _running(pid: int) -> bool:
     """Say whether a process runs; one that has ended and waits to be reaped does not."""
     try:

@@ -5,9 +5,11 @@ which has imported pcietune already: under emulation that saves most of a comman
 """
 
 import base64
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import pwd
 import select
 import signal
@@ -16,13 +18,13 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NoReturn, TypedDict
 
 PORT = "bench.agent"
 PCI_DEVICES = Path("/sys/bus/pci/devices")
-PRELOADED = "pcietune.cli.app"
+COMMAND_LINE = "pcietune.cli.app"
 
 
 class Request(TypedDict, total=False):
@@ -47,9 +49,6 @@ class Ended(TypedDict):
     stdout: str
     stderr: str
     timed_out: bool
-
-
-Reply = Ended | dict[str, str] | str | None
 
 
 def main() -> None:
@@ -78,21 +77,26 @@ def open_port(name: str) -> int:
     return os.open(f"/dev/{device}", os.O_RDWR | os.O_CLOEXEC)
 
 
-def preload(request: Request) -> Reply:
-    """Import pcietune, found along ``argv``; the result says why it could not be."""
-    sys.path[:0] = request["argv"]
-    try:
-        importlib.import_module(PRELOADED)
-    except ImportError:
-        return traceback.format_exc()
+def greet(_request: Request) -> object:
+    """Say that the guest is there."""
     return None
 
 
-def run(request: Request) -> Reply:
+def preload(request: Request) -> object:
+    """Import all of pcietune, found along ``argv``."""
+    sys.path[:0] = request["argv"]
+    package = importlib.import_module("pcietune")
+    for module in pkgutil.walk_packages(package.__path__, "pcietune."):
+        if module.name != "pcietune.__main__":
+            importlib.import_module(module.name)
+    return None
+
+
+def run(request: Request) -> object:
     """Run a command as a process of its own."""
     with streams(request) as (stdin, stdout, stderr):
         user = request["user"]
-        process = subprocess.Popen(  # noqa: S603 -- it is what the bench is for
+        process = subprocess.Popen(
             request["argv"],
             stdin=stdin,
             stdout=stdout,
@@ -114,32 +118,38 @@ def run(request: Request) -> Reply:
         return ended(process.returncode, stdout, stderr, timed_out=timed_out)
 
 
-def call(request: Request) -> Reply:
+def call(request: Request) -> object:
     """Run pcietune's command line in a fork of this process."""
-    command_line = importlib.import_module(PRELOADED)
-    with streams(request) as files:
+    with streams(request) as files, tempfile.TemporaryFile() as imported:
+        gc.freeze()  # what the fork shares with this process stays shared
         pid = os.fork()
         if pid == 0:
-            become_command(request, files, command_line.run)
+            become_command(request, files, imported)
         pidfd = os.pidfd_open(pid)
         timed_out = not select.select([pidfd], [], [], request["timeout"])[0]
         os.close(pidfd)
         if timed_out:
             os.killpg(pid, signal.SIGKILL)
         returncode = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        imported.seek(0)
+        for module in imported.read().decode().split():  # so that the next call need not
+            with suppress(ImportError):
+                importlib.import_module(module)
         return ended(returncode, files[1], files[2], timed_out=timed_out)
 
 
 def become_command(
-    request: Request, files: tuple[IO[bytes], ...], command: Callable[[list[str]], int]
+    request: Request, files: tuple[IO[bytes], IO[bytes], IO[bytes]], imported: IO[bytes]
 ) -> NoReturn:
-    """Turn this fork into what a process of the command would be, run it, and exit."""
+    """Turn this fork into what a process of pcietune would be, run it, and exit.
+
+    The names of the modules that it imported are left in ``imported``.
+    """
     code = 1  # Python's for an exception that nothing caught
     try:
         os.setsid()
         for descriptor, file in enumerate(files):
             os.dup2(file.fileno(), descriptor)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.chdir(request["cwd"])
         if request["user"] is not None:
             user = pwd.getpwnam(request["user"])
@@ -149,29 +159,31 @@ def become_command(
         os.environ.clear()
         os.environ.update(environment(request))
         sys.argv = ["pcietune", *request["argv"]]
-        sys.stdin = open(0, encoding="utf-8")  # noqa: PTH123, SIM115 -- lives as long as the process
-        sys.stdout = open(1, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: PTH123, SIM115
-        code = command(request["argv"])
+        sys.stdin = os.fdopen(0, encoding="utf-8")
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
+        before = set(sys.modules)
+        code = importlib.import_module(COMMAND_LINE).run(request["argv"])
         sys.stdout.flush()
+        os.write(imported.fileno(), " ".join(sys.modules.keys() - before).encode())
     except BaseException:  # noqa: BLE001 -- nothing may return into the agent's loop
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def read_file(request: Request) -> Reply:
+def read_file(request: Request) -> object:
     """Return a file's content."""
     return encoded(Path(request["path"]).read_bytes())
 
 
-def write_file(request: Request) -> Reply:
+def write_file(request: Request) -> object:
     """Make a file, or replace its content."""
     Path(request["path"]).write_bytes(base64.b64decode(request["data"]))
     return None
 
 
-def configs(_request: Request) -> Reply:
+def configs(_request: Request) -> object:
     """Return the whole configuration space of every function, by address."""
     return {
         device.name: encoded((device / "config").read_bytes())
@@ -179,12 +191,13 @@ def configs(_request: Request) -> Reply:
     }
 
 
-def device_paths(_request: Request) -> Reply:
+def device_paths(_request: Request) -> object:
     """Return where each function lies in /sys/devices, by address."""
     return {device.name: str(device.resolve()) for device in PCI_DEVICES.iterdir()}
 
 
-OPERATIONS: dict[str, Callable[[Request], Reply]] = {
+OPERATIONS: dict[str, Callable[[Request], object]] = {
+    "greet": greet,
     "preload": preload,
     "run": run,
     "call": call,
