@@ -1,0 +1,78 @@
+"""pcietune run in a guest, and what the guest's own lspci says of the same registers."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from bench.guest import Guest, Result
+from pcietune.report.document import Document, FindingDocument
+
+VM = ("--mode", "vm")
+GENERIC = ("--profile", "gpu-rdma")  # for machines that have fewer functions than an HGX board
+_SIGNAL_AT = Path(__file__).parent / "guest_parts" / "signal_at.py"
+ACS_CONTROL = 0x148 + 6  # of the bench's downstream ports, in bytes
+
+
+def document(result: Result) -> Document:
+    """Read the one document, and hold it to the process's own exit status."""
+    read = msgspec.json.decode(result.stdout, type=Document)
+    assert read.exit == result.returncode, result
+    return read
+
+
+def audited(guest: Guest, *arguments: str) -> Document:
+    return document(guest.pcietune("audit", *VM, "--json", *arguments))
+
+
+def states(found: Document) -> dict[str, set[tuple[str, str]]]:
+    """Return id and path of each finding, by state."""
+    by_state: dict[str, set[tuple[str, str]]] = {}
+    for finding in found.findings:
+        by_state.setdefault(finding.state, set()).add((finding.id, finding.subject.path))
+    return by_state
+
+
+def path(guest: Guest, name: str) -> str:
+    """Return a function's location; what is no function (``host``, ``dmar0``) is its own path."""
+    return name if name in ("host", "dmar0") else guest.location(name)
+
+
+def finding(found: Document, finding_id: str, at: str) -> FindingDocument:
+    """Return the one finding with this id about the subject at this path."""
+    (only,) = (f for f in found.findings if (f.id, f.subject.path) == (finding_id, at))
+    return only
+
+
+def direct_translated(guest: Guest) -> set[str]:
+    """Return the addresses of the functions for which lspci says DirectTrans+."""
+    said = set()
+    for block in guest.run("lspci", "-D", "-vvv").stdout.strip().split("\n\n"):
+        if re.search(r"ACSCtl:.*DirectTrans\+", block):
+            said.add(block.split(" ")[0])
+    return said
+
+
+def addresses(guest: Guest, *names: str) -> set[str]:
+    return {guest.address(name) for name in names}
+
+
+def differences(before: dict[str, bytes], after: dict[str, bytes]) -> dict[tuple[str, int], str]:
+    """Return every byte of Configuration Space that differs: address and offset, old and new."""
+    assert before.keys() == after.keys()
+    return {
+        (address, offset): f"{old:02x} {new:02x}"
+        for address in before
+        for offset, (old, new) in enumerate(zip(before[address], after[address], strict=True))
+        if old != new
+    }
+
+
+def with_signal(  # noqa: PLR0913, PLR0917 -- what signal_at.py is given
+    guest: Guest, signal: str, when: str, function: str, number: int, *arguments: str
+) -> Result:
+    """Run pcietune, and let it get a signal before or after the nth call of an os function."""
+    guest.write_file("/run/signal_at.py", _SIGNAL_AT.read_bytes())
+    return guest.run(
+        *("/usr/bin/python3", "/run/signal_at.py", signal, when, function, str(number)), *arguments
+    )
