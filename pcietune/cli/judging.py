@@ -65,16 +65,15 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
         PcietuneError: Something ends the run; what was filled in until then stands.
     """
     settings = describe(host, outcome)
+    outcome.mode = request.mode or settings.mode
     fabric = recognise(host, request, settings, outcome)
     if outcome.match is None:
         return
-    mode = request.mode or settings.mode
-    if mode is None:
+    if outcome.mode is None:
         raise BadInputError(
             "no mode is set, and pcietune does not guess whether this host serves VMs",
             hint="add --mode vm or --mode baremetal, or `mode: vm` to /etc/pcietune/pcietune.yaml",
         )
-    outcome.mode = mode
     look_again(host, fabric, outcome)
 
 

@@ -30,7 +30,8 @@ def restore(  # noqa: PLR0913 -- one parameter per option
     """Put back exactly the bits that apply changed in this boot.
 
     Bits that were set before, or that somebody else changed since, are left and named.
-    Works also where pcietune is switched off. Example:
+    Works also where pcietune is switched off. Exits 0 if nothing of it is left to put back, else
+    3. Example:
 
     `pcietune restore`
     """

@@ -12,7 +12,8 @@ def status(
 ) -> None:
     """Say what this host is, how it is judged, and what to do next.
 
-    The first command on a new host: it reads little, writes nothing, and needs no mode.
+    The first command on a new host: it reads little, writes nothing, and needs no mode. Exits 0
+    whatever is found, if only the host can be looked at.
 
     `pcietune status`
     """
