@@ -1,0 +1,245 @@
+"""What a user may get wrong: each with its message, its hint and its exit code."""
+
+from pathlib import Path
+
+import pytest
+from cli.in_process import Pcietune
+from trees.machines import one_switch
+
+SUMMARY = "Any NVIDIA GPUs and ConnectX or BlueField NICs below common PCIe switches"
+VM = ("--profile", "gpu-rdma", "--mode", "vm")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    return one_switch(tmp_path / "host").root
+
+
+@pytest.fixture
+def ours(pcietune: Pcietune, tmp_path: Path) -> Path:
+    """Return a profile file of the site's own, whole yet."""
+    file = tmp_path / "ours.yaml"
+    file.write_text(pcietune("profile", "show", "gpu-rdma").stdout)
+    return file
+
+
+def _change(file: Path, old: str, new: str) -> str:
+    """Replace a part of the file; return ``FILE:LINE:COLUMN`` of where that was."""
+    before, found, after = file.read_text().partition(old)
+    assert found
+    file.write_text(before + new + after)
+    line = before.count("\n") + 1
+    column = len(before) - before.rfind("\n")
+    return f"{file}:{line}:{column}"
+
+
+# Profiles
+
+
+def test_a_profile_that_does_not_exist(pcietune: Pcietune, host: Path) -> None:
+    run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", "gpu-rdna")
+
+    assert run.exit_code == 4
+    assert run.stderr == (
+        "pcietune: no profile is called 'gpu-rdna'; did you mean 'gpu-rdma'?\n"
+        "  try: pcietune profile list shows all of them; a file is named by its path\n"
+    )
+
+
+def test_a_profile_file_that_does_not_exist(pcietune: Pcietune, host: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.yaml"
+
+    run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", missing)
+
+    assert run.exit_code == 4
+    assert run.stderr.startswith(f"pcietune: {missing}: no such file\n")
+
+
+def test_a_profile_that_is_no_yaml(pcietune: Pcietune, host: Path, ours: Path) -> None:
+    _change(ours, "roles:", "roles: [")
+
+    run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", ours)
+
+    assert run.exit_code == 4
+    assert run.stderr.startswith(f"pcietune: {ours}:")
+    assert "\n  try: " in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        pytest.param(
+            "modes:",
+            "moods:",
+            "unknown key 'moods'; did you mean 'modes'?",
+            id="unknown key",
+        ),
+        pytest.param(
+            "modes:",
+            "version: 1\nmodes:",
+            "repeated key 'version', first on line 4",
+            id="repeated key",
+        ),
+        pytest.param(
+            SUMMARY,
+            "0000:41:00.1",
+            "expected text, but YAML reads 0000:41:00.1 as the number 2460.1; quote it: "
+            '"0000:41:00.1"',
+            id="address that YAML reads as a number",
+        ),
+    ],
+)
+def test_a_profile_that_breaks_the_format_is_told_where(
+    pcietune: Pcietune, ours: Path, old: str, new: str, complaint: str
+) -> None:
+    host = one_switch(ours.parent / "host")
+    place = _change(ours, old, new)
+
+    run = pcietune("audit", "--from", host.root, "--mode", "vm", "--profile", ours)
+
+    assert run.exit_code == 4
+    assert f"{place}: {complaint}" in run.stderr
+    assert "\n  try: " in run.stderr
+
+
+def test_a_profile_of_another_kind_of_host(pcietune: Pcietune, host: Path, ours: Path) -> None:
+    _change(ours, "place: switch-group", 'ids: ["10de:2330"]')
+
+    run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", ours)
+
+    assert run.exit_code == 9
+    assert run.stderr == (
+        "pcietune: profile ours does not describe this host: no function 10de:2330\n"
+        "  try: pcietune profile match says which one does\n"
+    )
+
+
+# Settings and modes
+
+
+def test_no_mode(pcietune: Pcietune, host: Path) -> None:
+    run = pcietune("audit", "--from", host, "--profile", "gpu-rdma")
+
+    assert run.exit_code == 4
+    assert run.stderr == (
+        "pcietune: no mode is set, and pcietune does not guess whether this host serves VMs\n"
+        "  try: add --mode vm or --mode baremetal, or `mode: vm` to /etc/pcietune/pcietune.yaml\n"
+    )
+
+
+def test_the_mode_may_be_set_on_the_host(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    host.put("etc/pcietune/pcietune.yaml", "mode: vm\nprofile: gpu-rdma")
+
+    run = pcietune("audit", "--from", tmp_path, "--json")
+
+    assert (run.exit_code, run.document().mode) == (3, "vm")
+
+
+def test_an_option_beats_the_setting(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    host.put("etc/pcietune/pcietune.yaml", "mode: vm\nprofile: gpu-rdma")
+
+    run = pcietune("audit", "--from", tmp_path, "--mode", "baremetal", "--json")
+
+    assert run.document().mode == "baremetal"
+
+
+@pytest.mark.parametrize("command", ["status", "audit", "plan", "topo"])
+def test_broken_settings_end_every_command(
+    pcietune: Pcietune, tmp_path: Path, command: str
+) -> None:
+    file = one_switch(tmp_path).put("etc/pcietune/pcietune.yaml", "mode: vn")
+
+    run = pcietune(command, "--from", tmp_path)
+
+    assert run.exit_code == 4
+    assert f"{file}:1:7: " in run.stderr
+    assert "'vn' is not valid here; valid: vm, baremetal" in run.stderr
+
+
+# Recorded hosts
+
+
+def test_a_recording_that_does_not_exist(pcietune: Pcietune, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.tar"
+
+    run = pcietune("audit", "--from", missing, *VM)
+
+    assert run.exit_code == 4
+    assert run.stderr == (
+        f"pcietune: {missing}: there is no such file or directory\n"
+        "  try: name a file that pcietune record made\n"
+    )
+
+
+def test_a_file_that_is_no_archive(pcietune: Pcietune, tmp_path: Path) -> None:
+    file = tmp_path / "host.tar"
+    file.write_text("not a tar file\n" * 100)
+
+    run = pcietune("audit", "--from", file, *VM)
+
+    assert run.exit_code == 4
+    assert run.stderr.startswith(f"pcietune: {file} is not a host archive, or is damaged: ")
+    assert "try: make one on the host: pcietune record FILE" in run.stderr
+
+
+def test_a_directory_that_is_no_host(pcietune: Pcietune, tmp_path: Path) -> None:
+    run = pcietune("audit", "--from", tmp_path, *VM)
+
+    assert run.exit_code == 4
+    assert run.stderr.startswith(f"pcietune: {tmp_path} is not a recorded host: ")
+
+
+def test_the_machines_own_root_is_no_recording(pcietune: Pcietune) -> None:
+    run = pcietune("apply", "--from", "/", "--in-place", *VM)
+
+    assert run.exit_code == 4
+    assert run.stderr == (
+        "pcietune: / is this machine, not a recorded host\n  try: leave out --from to look at it\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["apply", "restore"])
+def test_a_recording_without_a_place_for_the_result(
+    pcietune: Pcietune, host: Path, command: str
+) -> None:
+    run = pcietune(command, "--from", host)
+
+    assert run.exit_code == 4
+    assert run.stderr == (
+        f"pcietune: {host} is a recording: where shall the result go?\n"
+        "  try: add either --to FILE or --in-place\n"
+    )
+
+
+def test_a_recording_with_two_places_for_the_result(
+    pcietune: Pcietune, host: Path, tmp_path: Path
+) -> None:
+    run = pcietune("apply", "--from", host, "--to", tmp_path / "b.tar", "--in-place", *VM)
+
+    assert run.exit_code == 4
+    assert "add either --to FILE or --in-place" in run.stderr
+    assert not (tmp_path / "b.tar").exists()
+
+
+@pytest.mark.parametrize("place", [("--to", "b.tar"), ("--in-place",)], ids=["to", "in-place"])
+def test_a_place_for_the_result_without_a_recording(
+    pcietune: Pcietune, place: tuple[str, ...]
+) -> None:
+    run = pcietune("apply", *place, *VM)
+
+    assert run.exit_code == 4
+    assert run.stderr == (
+        "pcietune: --to and --in-place are for recorded hosts\n  try: name one with --from FILE\n"
+    )
+
+
+def test_a_result_that_cannot_be_written_there(
+    pcietune: Pcietune, host: Path, tmp_path: Path
+) -> None:
+    run = pcietune("apply", "--from", host, "--to", tmp_path / "missing/b.tar", *VM)
+
+    assert run.exit_code == 5
+    assert "cannot write" in run.stderr
+    assert "No such file or directory" in run.stderr

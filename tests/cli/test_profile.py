@@ -1,0 +1,120 @@
+"""Which profile is chosen, and what the profile commands print."""
+
+import re
+from pathlib import Path
+
+import pytest
+from cli.in_process import Pcietune
+from trees.config import ENDPOINT, ConfigBuilder
+from trees.function import Function, nic, root_port
+from trees.host import TreeHost
+from trees.machines import one_switch
+
+SHIPPED = Path(__file__).parents[2] / "profiles"
+
+
+def test_list_names_every_profile_and_who_wrote_it(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    ours = (SHIPPED / "gpu-rdma.yaml").read_text()
+    host.put("etc/pcietune/profiles.d/gpu-rdma.yaml", ours)
+    host.put("etc/pcietune/profiles.d/ours.yaml", ours)
+
+    run = pcietune("profile", "list", "--from", tmp_path)
+
+    assert [line.split()[:2] for line in run.stdout.splitlines()] == [
+        ["a800-sxm4-8gpu", "shipped"],
+        ["gpu-rdma", "site"],
+        ["ours", "site"],
+    ]
+
+
+def test_show_prints_the_file_as_it_is(pcietune: Pcietune) -> None:
+    run = pcietune("profile", "show", "gpu-rdma")
+
+    assert (run.exit_code, run.stdout) == (0, (SHIPPED / "gpu-rdma.yaml").read_text())
+
+
+def test_match_says_why_and_which_is_chosen(pcietune: Pcietune, tmp_path: Path) -> None:
+    one_switch(tmp_path)
+
+    run = pcietune("profile", "match", "--from", tmp_path)
+
+    assert run.exit_code == 0
+    assert run.stdout.splitlines()[0].startswith("fits  a800-sxm4-8gpu: 1 x 10de:20f3")
+    assert run.stdout.splitlines()[-1] == "chosen  a800-sxm4-8gpu"
+
+
+def test_lint_prints_complaints_as_its_result(pcietune: Pcietune, tmp_path: Path) -> None:
+    file = tmp_path / "ours.yaml"
+    file.write_text((SHIPPED / "gpu-rdma.yaml").read_text().replace("summary:", "sumary:"))
+
+    run = pcietune("profile", "lint", file)
+
+    assert run.exit_code == 4
+    assert f"{file}:5:1: unknown key 'sumary'; did you mean 'summary'?" in run.stdout
+
+
+@pytest.mark.parametrize("profile", sorted(SHIPPED.glob("*.yaml")), ids=lambda file: file.stem)
+def test_lint_has_nothing_to_say_of_a_shipped_profile(pcietune: Pcietune, profile: Path) -> None:
+    run = pcietune("profile", "lint", profile)
+
+    assert (run.exit_code, run.stdout) == (0, "")
+
+
+def test_topo_shows_a_host_that_no_profile_describes_without_roles(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    config = ConfigBuilder("10de:2330", 0x030200).express(ENDPOINT)
+    TreeHost(tmp_path).add(
+        root_port("0000:20:01.0"), Function("0000:23:00.0", config, below="0000:20:01.0")
+    )
+
+    run = pcietune("topo", "--from", tmp_path)
+
+    assert run.exit_code == 0
+    assert "0000:23:00.0  10de:2330  class 0302" in run.stdout
+    assert run.stderr == ("pcietune: no profile matches this host's GPUs: no roles are shown\n")
+
+
+def test_gpus_without_a_profile_exit_9(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = TreeHost(tmp_path)
+    config = ConfigBuilder("10de:2330", 0x030200).express(ENDPOINT)
+    host.add(root_port("0000:20:01.0"), Function("0000:23:00.0", config, below="0000:20:01.0"))
+
+    run = pcietune("audit", "--from", tmp_path, "--mode", "vm")
+
+    assert run.exit_code == 9
+    assert run.stderr == (
+        "pcietune: no profile matches this host's GPUs\n"
+        "  try: pcietune profile match says why not; --profile names one\n"
+    )
+
+
+def test_two_profiles_that_match_equally_exit_9_with_both_names(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = one_switch(tmp_path)
+    text = pcietune("profile", "show", "gpu-rdma").stdout
+    specific = re.sub("(?m)^generic:.*$", "", text).replace(
+        "place: switch-group", 'ids: ["10de:20f3"]'
+    )
+    host.put("etc/pcietune/profiles.d/ours.yaml", specific)
+    host.put("etc/pcietune/profiles.d/theirs.yaml", specific)
+    host.put("etc/pcietune/profiles.d/a800-sxm4-8gpu.yaml", text)
+
+    run = pcietune("audit", "--from", tmp_path, "--mode", "vm")
+
+    assert run.exit_code == 9
+    assert "the profiles ours and theirs match this host equally well" in run.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "audit", "plan"])
+def test_a_host_without_a_gpu_is_nothing_for_pcietune(
+    pcietune: Pcietune, tmp_path: Path, command: str
+) -> None:
+    TreeHost(tmp_path).add(root_port("0000:20:01.0"), nic("0000:24:00.0", below="0000:20:01.0"))
+
+    run = pcietune(command, "--from", tmp_path, "--mode", "vm")
+
+    assert run.exit_code == 0
+    assert "There is no GPU on this host: nothing here for pcietune." in run.stdout
