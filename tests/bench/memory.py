@@ -104,6 +104,8 @@ def find_config_spaces(pid: int, memory: int, ids: Collection[str]) -> dict[str,
                 found[name] = space
     if missing := set(ids) - found.keys():
         raise LookupError(f"no configuration space found in QEMU for {sorted(missing)}")
+    if len({space.config for space in found.values()}) < len(found):
+        raise LookupError("one configuration space found in QEMU for two devices")
     return found
 
 
