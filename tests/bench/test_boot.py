@@ -51,14 +51,18 @@ def test_an_early_panic_is_tried_again_twice_and_then_reported() -> None:
         pass
 
 
-def test_qemu_ends_with_a_parent_that_is_killed() -> None:
+def test_qemu_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     program = (
         "from bench.boot import booted; from bench.machine import load_machine; import time\n"
         "with booted(load_machine('bare')) as guest:\n"
         "    print(guest.qemu.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=TESTS, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program],
+        cwd=TESTS,
+        env=dict(os.environ) | {"TMPDIR": str(tmp_path)},  # it cannot clean up
+        stdout=subprocess.PIPE,
+        text=True,
     ) as parent:
         assert parent.stdout is not None
         qemu = int(parent.stdout.readline())
