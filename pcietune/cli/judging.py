@@ -85,7 +85,7 @@ def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Ou
         BadInputError: A profile cannot be used.
     """
     store = Profiles(host.files, shipped_profiles())
-    named = request.profile or settings.profile
+    named = settings.profile if request.profile is None else request.profile
     loaded = store.all() if named is None else (store.load(named),)
     if request.writes and not host.recorded:
         for one in loaded:

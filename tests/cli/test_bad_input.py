@@ -46,6 +46,15 @@ def test_a_profile_that_does_not_exist(pcietune: Pcietune, host: Path) -> None:
     )
 
 
+def test_an_empty_name_is_no_profile_and_not_a_wish_to_match(
+    pcietune: Pcietune, host: Path
+) -> None:
+    run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", "")
+
+    assert run.exit_code == 4
+    assert "no profile is called ''" in run.stderr
+
+
 def test_a_profile_file_that_does_not_exist(pcietune: Pcietune, host: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing.yaml"
 
