@@ -88,11 +88,11 @@ def _apply(
     if outcome.audit is None:
         return
     outcome.plan = planning.plan(host, outcome.audit, while_in_use=while_in_use)
+    outcome.applied = applying.Applied()
     record = record_of_this_boot(host)
     found = applying.newly_found(outcome.plan, record)
     unfinished = () if record is None else record.unfinished
     if not outcome.plan.writes and not found and not unfinished:
-        outcome.applied = applying.Applied()
         return
     if outcome.plan.writes:
         check_registers(host)

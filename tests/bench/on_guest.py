@@ -68,7 +68,7 @@ def differences(before: dict[str, bytes], after: dict[str, bytes]) -> dict[tuple
     }
 
 
-def with_signal(  # noqa: PLR0913, PLR0917 -- what signal_at.py is given
+def with_signal(
     guest: Guest, signal: str, when: str, function: str, number: int, *arguments: str
 ) -> Result:
     """Run pcietune, and let it get a signal before or after the nth call of an os function."""
