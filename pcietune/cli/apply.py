@@ -50,7 +50,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     from pcietune.report import text
     from pcietune.report.outcome import Outcome
 
-    outcome = Outcome()
+    outcome = Outcome(tells_channels=as_json)
     request = Request(profile, None if mode is None else ModeName(mode), writes=True)
     with (
         collecting(outcome),

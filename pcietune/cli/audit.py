@@ -34,7 +34,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     from pcietune.report import text
     from pcietune.report.outcome import Outcome
 
-    outcome = Outcome(strict=strict)
+    outcome = Outcome(strict=strict, tells_channels=as_json)
     with collecting(outcome), open_host(source) as host:
         judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
     print_outcome(

@@ -48,9 +48,10 @@ def collecting(outcome: Outcome) -> Iterator[None]:
 
 
 def describe(host: SysfsHost, outcome: Outcome) -> Settings:
-    """Fill in what the host is, which ways are open, and what its administrator decided."""
+    """Fill in what the host is and what its administrator decided; and the ways, if told."""
     outcome.platform = host.platform()
-    outcome.channels = channels(host)
+    if outcome.tells_channels:
+        outcome.channels = channels(host)
     outcome.disabled = why_switched_off(host.files)
     settings = load_settings(host.files)
     outcome.enforce = settings.enforce

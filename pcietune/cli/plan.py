@@ -31,7 +31,7 @@ def plan(
     from pcietune.report.outcome import Outcome
     from pcietune.tune import plan as planning
 
-    outcome = Outcome()
+    outcome = Outcome(tells_channels=as_json)
     with collecting(outcome), open_host(source) as host:
         judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
         if outcome.audit is not None:

@@ -41,7 +41,7 @@ def restore(  # noqa: PLR0913 -- one parameter per option
     from pcietune.report import text
     from pcietune.report.outcome import Outcome
 
-    outcome = Outcome()
+    outcome = Outcome(tells_channels=as_json)
     with (
         collecting(outcome),
         writable_host(source, to, in_place=in_place, command="restore", wait_s=wait) as host,

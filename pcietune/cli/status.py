@@ -24,7 +24,7 @@ def status(
     from pcietune.report import next_step, text
     from pcietune.report.outcome import Outcome
 
-    outcome = Outcome()
+    outcome = Outcome(tells_channels=True)
     request = Request(profile, None if mode is None else ModeName(mode))
     with collecting(outcome), open_host(source) as host:
         settings = describe(host, outcome)

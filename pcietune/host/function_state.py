@@ -1,15 +1,15 @@
-"""What sysfs says of one function's state; no register is read for it."""
+"""What sysfs says of one function's state and link."""
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ConfigSpaceError
 from pcietune.host.host_files import HostFiles
 from pcietune.model.function import FunctionState, LinkState
 
-_NO_LINK = LinkState(speed=None, width=None, max_speed=None, max_width=None)
-
 
 def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionState:
     """Return the state of the function at ``address``, whose directory is ``path``.
+
+    No register is read for it.
 
     Raises:
         ConfigSpaceError: The function vanished.
@@ -21,32 +21,47 @@ def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionStat
         group=_group(files.link_name(f"{path}/iommu_group")),
         iommu_unit=files.link_name(f"{path}/iommu"),
         numa_node=-1 if numa_node is None else numa_node,
-        link=_NO_LINK if physical_function else _link(files, path),
         enable_count=files.number(f"{path}/enable"),
         power_state=files.text(f"{path}/power_state"),
         physical_function=physical_function,
         virtual_functions=_virtual_functions(files, path),
         vfio=files.is_directory(f"{path}/vfio-dev"),
     )
-    if not files.exists(f"{path}/uevent"):
-        raise ConfigSpaceError(
-            f"{address} vanished while it was looked at",
-            hint="was it unplugged or removed? run pcietune again",
-        )
+    _check_presence(files, path, address)
     return state
 
 
-def _group(name: str | None) -> int | None:
-    return int(name) if name is not None and name.isdecimal() else None
+def read_link(files: HostFiles, path: str, address: PciAddress) -> LinkState:
+    """Return the link of the function at ``address``; a VF has none of its own.
 
+    The kernel reads Link Status for it (drivers/pci/pci-sysfs.c, current_link_speed_show).
 
-def _link(files: HostFiles, path: str) -> LinkState:
-    return LinkState(
+    Raises:
+        ConfigSpaceError: The function vanished.
+        BadInputError: A link of a recording leads out of it.
+    """
+    if files.link_name(f"{path}/physfn") is not None:
+        return LinkState(speed=None, width=None, max_speed=None, max_width=None)
+    link = LinkState(
         speed=_speed(files.text(f"{path}/current_link_speed")),
         width=files.number(f"{path}/current_link_width") or None,
         max_speed=_speed(files.text(f"{path}/max_link_speed")),
         max_width=files.number(f"{path}/max_link_width") or None,
     )
+    _check_presence(files, path, address)
+    return link
+
+
+def _check_presence(files: HostFiles, path: str, address: PciAddress) -> None:
+    if not files.exists(f"{path}/uevent"):
+        raise ConfigSpaceError(
+            f"{address} vanished while it was looked at",
+            hint="was it unplugged or removed? run pcietune again",
+        )
+
+
+def _group(name: str | None) -> int | None:
+    return int(name) if name is not None and name.isdecimal() else None
 
 
 def _speed(text: str | None) -> str | None:

@@ -46,23 +46,16 @@ def read_platform(files: HostFiles) -> Platform:
         boot_id=files.text(BOOT_ID),
         cmdline=files.text(CMDLINE),
         lockdown=_lockdown(files.text(LOCKDOWN)),
-        config_acs=_config_acs(files),
         iommu_units=read_units(files),
         groups=read_groups(files),
     )
 
 
-def _lockdown(text: str | None) -> Lockdown:
-    """Decode ``none [integrity] confidentiality``; the mode in brackets holds."""
-    chosen = _CHOSEN.search(text or "")
-    try:
-        return Lockdown(chosen[1]) if chosen else Lockdown.UNKNOWN
-    except ValueError:
-        return Lockdown.UNKNOWN
+def read_config_acs(files: HostFiles) -> bool | None:
+    """Return whether the kernel has the code of ``pci=config_acs=``; None if not known.
 
-
-def _config_acs(files: HostFiles) -> bool | None:
-    """Look for the option's code in the kernel; release numbers do not tell of backports."""
+    Its symbols are looked through, since release numbers do not tell of backports.
+    """
     tail = b""
     try:
         with Path(files.path(KALLSYMS)).open("rb", buffering=0) as symbols:
@@ -74,3 +67,12 @@ def _config_acs(files: HostFiles) -> bool | None:
     except OSError:
         return None
     return False if tail else None
+
+
+def _lockdown(text: str | None) -> Lockdown:
+    """Decode ``none [integrity] confidentiality``; the mode in brackets holds."""
+    chosen = _CHOSEN.search(text or "")
+    try:
+        return Lockdown(chosen[1]) if chosen else Lockdown.UNKNOWN
+    except ValueError:
+        return Lockdown.UNKNOWN

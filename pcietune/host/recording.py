@@ -67,7 +67,7 @@ def record(host: SysfsHost, destination: Path) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="pcietune-") as directory:
         tree = RecordedTree(host.files, Path(directory))
-        _record_platform(tree, config_acs=host.platform().config_acs)
+        _record_platform(tree, config_acs=host.knows_config_acs())
         unread = {}
         for function in host.functions():
             _record_function(tree, host.directory(function))

@@ -7,12 +7,12 @@ from pathlib import Path
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError
 from pcietune.host.config_space import FileConfigSpace
-from pcietune.host.function_state import read_state
+from pcietune.host.function_state import read_link, read_state
 from pcietune.host.functions import DEVICES, Listing, list_functions
 from pcietune.host.host_files import HostFiles
-from pcietune.host.platform import read_platform
+from pcietune.host.platform import read_config_acs, read_platform
 from pcietune.host.recorded_config import RecordedConfigSpace, Unread
-from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.platform import Platform
 from pcietune.registers.fields import MaskedWrite
 
@@ -68,6 +68,13 @@ class SysfsHost:
             self._platform = read_platform(self.files)
         return self._platform
 
+    def knows_config_acs(self) -> bool | None:
+        """Return whether this kernel has the ``pci=config_acs=`` option; None if not known.
+
+        Not remembered, and slow: the kernel's symbols are looked through.
+        """
+        return read_config_acs(self.files)
+
     def functions(self) -> Sequence[PciFunction]:
         """Return every function, in the order of addresses; costs no configuration cycle.
 
@@ -88,6 +95,15 @@ class SysfsHost:
             known = read_state(self.files, self._path(function.address), function.address)
             self._states[function.address] = known
         return known
+
+    def link(self, function: PciFunction) -> LinkState:
+        """Return what sysfs says of one function's link, which costs a configuration cycle.
+
+        Raises:
+            ConfigSpaceError: The function vanished.
+            BadInputError: A link of a recording leads out of it.
+        """
+        return read_link(self.files, self._path(function.address), function.address)
 
     def config(self, function: PciFunction) -> FileConfigSpace:
         """Return the function's Configuration Space, which reads a register when asked for it.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.platform import Platform
 from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import MaskedWrite
@@ -26,8 +26,21 @@ class HostAccess(Protocol):
     def functions(self) -> Sequence[PciFunction]:
         """Return every function, in the order of addresses; costs no configuration cycle."""
 
+    def knows_config_acs(self) -> bool | None:
+        """Return whether this kernel has the ``pci=config_acs=`` option; None if not known.
+
+        Not remembered, and slow: the kernel's symbols are looked through.
+        """
+
     def state(self, function: PciFunction) -> FunctionState:
         """Return what sysfs says of one function's state.
+
+        Raises:
+            ConfigSpaceError: The function vanished.
+        """
+
+    def link(self, function: PciFunction) -> LinkState:
+        """Return what sysfs says of one function's link, which costs a configuration cycle.
 
         Raises:
             ConfigSpaceError: The function vanished.

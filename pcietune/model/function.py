@@ -89,7 +89,6 @@ class FunctionState:
         group: Number of its IOMMU group; None if no IOMMU translates it.
         iommu_unit: Name of the IOMMU unit that serves it, such as ``dmar0``; None if unknown.
         numa_node: -1 if firmware did not say.
-        link: Its own link; every part None for a VF and a conventional function.
         enable_count: How often a driver or VFIO enabled it (sysfs ``enable``); None if unreadable.
         power_state: ``D0``, ``D3hot``, ``D3cold`` ...; None on kernels before 5.11.
         physical_function: For a VF, its PF.
@@ -100,7 +99,6 @@ class FunctionState:
     group: int | None
     iommu_unit: str | None
     numa_node: int
-    link: LinkState
     enable_count: int | None
     power_state: str | None
     physical_function: PciAddress | None

@@ -74,7 +74,6 @@ class Platform:
         boot_id: Random for each boot; None if unreadable.
         cmdline: The kernel command line; None if unreadable.
         lockdown: UNKNOWN if securityfs is not mounted or not readable.
-        config_acs: Whether this kernel has the ``pci=config_acs=`` option; None if not known.
         iommu_units: By name.
         groups: By number; empty without an IOMMU.
     """
@@ -84,7 +83,6 @@ class Platform:
     boot_id: str | None
     cmdline: str | None
     lockdown: Lockdown
-    config_acs: bool | None
     iommu_units: Mapping[str, IommuUnit]
     groups: Mapping[int, IommuGroup]
 

@@ -19,6 +19,7 @@ class Outcome:
     """One run. What stays None was not reached, or is not this command's business.
 
     Attributes:
+        tells_channels: Whether the ways are told: to find out costs time, so it must be wanted.
         platform: The host apart from its functions.
         channels: The ways that are open.
         match: The profile, and why it is the one.
@@ -34,6 +35,7 @@ class Outcome:
         strict: Whether pending counts as a difference.
     """
 
+    tells_channels: bool = False
     platform: Platform | None = None
     channels: Channels | None = None
     match: MatchResult | None = None

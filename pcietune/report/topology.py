@@ -90,7 +90,7 @@ def label(node: Node) -> str:
     elif not function.is_pci_bridge:
         parts.append(f"class {function.device_class:04x}")
     if state is not None:
-        parts += [_link(state.link), _numa(state), _group(state)]
+        parts += [_link(node.link), _numa(state), _group(state)]
     parts.append(f"driver {function.driver}" if function.driver else "no driver")
     if node.acs is not None:
         capability, control = node.acs
@@ -110,8 +110,8 @@ def _grow(tree: Tree, node: Node) -> None:
         _grow(tree.add(label(child), highlight=True), child)
 
 
-def _link(link: LinkState) -> str:
-    if link.speed is None or link.width is None:
+def _link(link: LinkState | None) -> str:
+    if link is None or link.speed is None or link.width is None:
         return ""
     return f"{link.speed.removesuffix(' PCIe')} x{link.width}"
 
@@ -134,7 +134,7 @@ def _word(word: int) -> str:
 
 def _document(node: Node) -> NodeDocument:
     function, state, acs, ats = node.function, node.state, node.acs, node.ats
-    link = LinkState(None, None, None, None) if state is None else state.link
+    link = node.link or LinkState(None, None, None, None)
     return NodeDocument(
         path=function.location,
         address=str(function.address),

@@ -59,7 +59,7 @@ def channels(host: HostAccess) -> Channels:
         else Channel(
             ChannelState.CLOSED, "not root" if platform.groups else "there are no IOMMU groups"
         ),
-        config_acs=_config_acs(platform.config_acs),
+        config_acs=_config_acs(host.knows_config_acs()),
         firmware=Channel(ChannelState.UNKNOWN, "pcietune does not look at the NICs' firmware yet"),
     )
 

@@ -7,7 +7,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.profile import RoleName
 from pcietune.registers.ats import Ats
 from pcietune.registers.express import PortType
@@ -23,6 +23,7 @@ class Node:
         role: None if it has none.
         port_type: None for an endpoint.
         state: None if the function vanished meanwhile.
+        link: None alike, or if a register could not be read.
         acs: ACS Capability and ACS Control; None without the capability, or if unreadable.
         ats: ATS Capability and ATS Control; None alike.
         problem: What kept a register from being read; None if all could be.
@@ -33,6 +34,7 @@ class Node:
     role: RoleName | None
     port_type: PortType | None
     state: FunctionState | None
+    link: LinkState | None
     acs: tuple[int, int] | None
     ats: tuple[int, int] | None
     problem: PcietuneError | None
@@ -88,12 +90,14 @@ def _node(
     children: tuple[Node, ...],
 ) -> Node:
     state: FunctionState | None = None
+    link: LinkState | None = None
     acs: tuple[int, int] | None = None
     ats: tuple[int, int] | None = None
     problem: PcietuneError | None = None
     try:
         state = host.state(function)
         acs, ats = _words(host, function)
+        link = host.link(function)
     except PcietuneError as error:
         problem = error
     return Node(
@@ -101,6 +105,7 @@ def _node(
         role=roles.get(function.address),
         port_type=fabric.port_type(function) if function.is_pci_bridge else None,
         state=state,
+        link=link,
         acs=acs,
         ats=ats,
         problem=problem,

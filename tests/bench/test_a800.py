@@ -1,8 +1,11 @@
 """The main job on the emulated HGX A800."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
@@ -19,6 +22,8 @@ from bench.on_guest import (
     states,
     with_signal,
 )
+from bench.record_hosts import RECORDED
+from pcietune.report.document import Document
 
 pytestmark = [pytest.mark.machine("a800"), pytest.mark.usefixtures("untouched")]
 
@@ -179,3 +184,12 @@ def test_bare_metal_wants_the_redirection_gone_and_leaves_that_to_the_kernel(gue
     assert {f.remedy.kind for f in redirecting if f.remedy} == {"kernel-args"}
     assert ("iommu.passthrough", "host") in states(found)["fail"]
     assert (planned.exit, planned.writes) == (0, [])
+
+
+def test_the_recording_that_ships_is_judged_as_this_machine_is(guest: Guest) -> None:
+    command = [sys.executable, "-m", "pcietune", "audit", *VM, "--json", "--from"]
+    shipped = subprocess.run(
+        [*command, RECORDED["a800"]], check=False, capture_output=True, text=True
+    )
+
+    assert msgspec.json.decode(shipped.stdout, type=Document).findings == audited(guest).findings

@@ -6,7 +6,7 @@ import pytest
 from trees.host import TreeHost
 
 from pcietune.host.host_files import HostFiles
-from pcietune.host.platform import read_platform
+from pcietune.host.platform import read_config_acs, read_platform
 from pcietune.model.platform import Lockdown, Platform
 
 
@@ -63,7 +63,6 @@ def test_on_a_host_that_shows_nothing_all_is_unknown(tmp_path: Path) -> None:
         boot_id=None,
         cmdline=None,
         lockdown=Lockdown.UNKNOWN,
-        config_acs=None,
         iommu_units={},
         groups={},
     )
@@ -86,7 +85,7 @@ def test_the_config_acs_option_is_known_by_its_symbols(
     kallsyms.parent.mkdir()
     kallsyms.write_bytes(symbols)
 
-    assert _platform(tmp_path).config_acs is known
+    assert read_config_acs(HostFiles(tmp_path, recorded=False)) is known
 
 
 @pytest.mark.parametrize("before", range(0x40000 - 40, 0x40000 + 8, 4))
@@ -95,4 +94,4 @@ def test_a_symbol_is_found_wherever_it_stands_in_a_long_table(tmp_path: Path, be
     kallsyms.parent.mkdir()
     kallsyms.write_bytes(b"x" * before + b" __pci_config_acs\n" + b"y" * 100)
 
-    assert _platform(tmp_path).config_acs is True
+    assert read_config_acs(HostFiles(tmp_path, recorded=False)) is True

@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
-import tomllib
 import venv
 from pathlib import Path
 
 import pytest
+
+from pcietune import __version__
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -26,9 +27,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_version_is_the_projects(installed: Path, tmp_path: Path) -> None:
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    said = _run(installed / "pcietune", "--version", folder=tmp_path)
 
-    assert project["version"] in _run(installed / "pcietune", "--version", folder=tmp_path)
+    assert said == f"pcietune {__version__}\n"
 
 
 def test_the_command_and_the_module_are_the_same(installed: Path, tmp_path: Path) -> None:
@@ -45,6 +46,14 @@ def test_every_shipped_profile_is_found(installed: Path, tmp_path: Path) -> None
 
     assert names
     assert names <= listed
+
+
+def test_the_recorded_host_of_the_demo_is_found(installed: Path, tmp_path: Path) -> None:
+    code = "import pcietune, pathlib; print(pathlib.Path(pcietune.__file__).parent)"
+    package = Path(_run(installed / "python", "-c", code, folder=tmp_path).strip())
+
+    host = package / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
+    assert "next " in _run(installed / "pcietune", "status", "--from", host, folder=tmp_path)
 
 
 def _run(*command: str | Path, folder: Path) -> str:

@@ -9,10 +9,9 @@ signal that kills ends the process right there, between two system calls.
 import os
 import signal
 import sys
-from collections.abc import Callable
 
 _signal, _when, _function, _number = sys.argv[1:5]
-_real: Callable[..., object] = getattr(os, _function)
+_real = getattr(os, _function)
 _calls = 0
 
 
