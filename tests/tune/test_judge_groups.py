@@ -1,0 +1,146 @@
+from dataclasses import replace
+from pathlib import Path
+
+from trees.config import ConfigBuilder
+from trees.function import Function, nic, nvswitch
+from trees.host import TreeHost
+from trees.machines import one_switch
+from tune.judged import GPU, NIC, NIC_PORT, finding, judged, opened, surveyed
+from tune.profiles import PROFILE, with_mode
+
+from pcietune.model.finding import Finding, RemedyKind, State
+from pcietune.model.profile import GroupPolicy, Mode
+from pcietune.model.switch_group import switch_groups
+from pcietune.tune.judge_groups import judge_groups
+from pcietune.tune.roles import assign_roles
+
+SEPARATE = with_mode(Mode({}, groups=GroupPolicy.SEPARATE))
+TOGETHER = with_mode(Mode({}, groups=GroupPolicy.TOGETHER))
+GPU_GROUP, NIC_GROUP = 4, 5  # in one_switch
+TOP = "0000:20:01.0/00.0"
+
+
+def separate(tree: TreeHost, address: str = NIC) -> Finding:
+    return finding(judged(tree, SEPARATE), "group.separate", address)
+
+
+def together(tree: TreeHost) -> Finding:
+    return finding(judged(tree, TOGETHER), "group.together", TOP)
+
+
+def into_group(tree: TreeHost, address: str, number: int) -> None:
+    """Move a function to another IOMMU group."""
+    own = tree.directory(address) / "iommu_group"
+    (own.resolve() / "devices" / address).unlink()
+    own.unlink()
+    group = f"sys/kernel/iommu_groups/{number}"
+    path = str(tree.directory(address).relative_to(tree.root.resolve()))
+    tree.link(f"{group}/devices/{address}", path)
+    tree.link(f"{path}/iommu_group", group)
+
+
+def test_alone_in_its_group_is_as_wanted(tmp_path: Path) -> None:
+    found = separate(one_switch(tmp_path))
+
+    assert (found.state, found.found.text, found.remedy) == (State.PASS, "group 5", None)
+
+
+def test_a_bridge_in_the_group_does_no_harm(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    into_group(tree, NIC_PORT, NIC_GROUP)
+
+    assert separate(tree).state is State.PASS
+
+
+def test_a_host_bridge_in_the_group_does_no_harm(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.add(Function("0000:20:00.0", ConfigBuilder("8086:09a2", 0x060000), group=NIC_GROUP))
+
+    assert separate(tree).state is State.PASS
+
+
+def test_an_nvswitch_in_the_group_is_a_real_device(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.add(replace(nvswitch("0000:20:05.0"), group=GPU_GROUP))
+
+    found = separate(tree, GPU)
+
+    assert found.state is State.FAIL
+    assert found.reason == "shares group 4 with 0000:20:05.0 (10de:1af1)"
+    assert found.remedy
+    assert found.remedy.kind is RemedyKind.KERNEL_ARGS
+
+
+def test_a_gpu_in_the_nics_group_fails_for_both(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    into_group(tree, GPU, NIC_GROUP)
+
+    assert separate(tree).reason == "shares group 5 with 0000:23:00.0 (10de:20f3)"
+    assert separate(tree, GPU).reason == "shares group 5 with 0000:24:00.0 (15b3:101b)"
+
+
+def test_another_function_of_the_same_slot_goes_along(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.add(replace(nic("0000:24:00.1", below=NIC_PORT), group=NIC_GROUP, iommu="dmar0"))
+
+    assert separate(tree).state is State.PASS
+
+
+def test_a_member_that_vanished_is_not_passed_over(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.put(f"sys/kernel/iommu_groups/{NIC_GROUP}/devices/0000:7f:00.0", "")
+
+    found = separate(tree)
+
+    assert (found.state, found.reason) == (
+        State.FAIL,
+        "shares group 5 with a vanished function",
+    )
+
+
+def test_without_a_group_vfio_cannot_take_it(tmp_path: Path) -> None:
+    found = separate(one_switch(tmp_path, iommu=False))
+
+    assert (found.state, found.reason) == (State.FAIL, "VFIO takes only grouped functions")
+
+
+def test_on_bare_metal_no_groups_at_all_are_as_wanted(tmp_path: Path) -> None:
+    found = together(one_switch(tmp_path, iommu=False))
+
+    assert (found.state, found.found.text) == (State.PASS, "no IOMMU groups")
+
+
+def test_nic_and_gpu_in_one_group_are_together(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    into_group(tree, GPU, NIC_GROUP)
+
+    assert (together(tree).state, together(tree).found.text) == (State.PASS, "groups 5")
+
+
+def test_groups_apart_show_that_the_kernel_found_redirection(tmp_path: Path) -> None:
+    found = together(one_switch(tmp_path))
+
+    assert (found.state, found.found.text) == (State.FAIL, "groups 4, 5")
+    assert found.remedy
+    assert "pci=disable_acs_redir" in found.remedy.command
+
+
+def test_ignore_asks_nothing_of_groups(tmp_path: Path) -> None:
+    assert judged(one_switch(tmp_path), with_mode(Mode({}))).findings == ()
+
+
+def test_a_gpu_that_vanishes_before_its_group_is_read_is_an_error(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    host = opened(tree)
+    fabric = surveyed(host)
+    roles = assign_roles(PROFILE, fabric, host)
+    (group,) = switch_groups(fabric, roles, PROFILE)
+    later = opened(tree)
+    later.functions()
+    (tree.directory(GPU) / "uevent").unlink()
+
+    (apart, _) = judge_groups(later, fabric, group, GroupPolicy.SEPARATE)
+    (joined,) = judge_groups(later, fabric, group, GroupPolicy.TOGETHER)
+
+    assert apart.state is joined.state is State.ERROR
+    assert apart.subject.address == group.gpus[0].address

@@ -1,0 +1,67 @@
+from dataclasses import replace
+from pathlib import Path
+
+from trees.config import ENDPOINT, ConfigBuilder
+from trees.function import Function, nic, nvswitch, root_port
+from trees.host import TreeHost
+from trees.machines import one_switch
+from tune.judged import NIC, opened, surveyed
+from tune.profiles import PROFILE, with_roles
+
+from pcietune.model.profile import FunctionPattern, Profile, Role, RoleName
+from pcietune.tune.roles import assign_roles
+
+
+def roles(tree: TreeHost, profile: Profile = PROFILE) -> dict[str, str]:
+    host = opened(tree)
+    return {str(a): role for a, role in assign_roles(profile, surveyed(host), host).items()}
+
+
+def test_gpu_and_nic_have_their_roles_by_id(tmp_path: Path) -> None:
+    assert roles(one_switch(tmp_path)) == {"0000:23:00.0": "gpu", "0000:24:00.0": "nic"}
+
+
+def test_a_storage_nic_with_the_id_of_the_rails_has_no_role(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.add(root_port("0000:40:01.0"), nic("0000:41:00.0", below="0000:40:01.0"))
+
+    assert "0000:41:00.0" not in roles(tree)
+
+
+def test_a_vf_has_no_role_of_its_own_though_its_id_fits(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    virtual = nic("0000:24:00.1", below="0000:22:04.0")
+    tree.add(replace(virtual, physical_function=NIC))
+
+    assert "0000:24:00.1" not in roles(tree)
+
+
+def test_a_dpu_is_no_nic_though_both_patterns_fit(tmp_path: Path) -> None:
+    profile = with_roles({RoleName.DPU: Role(FunctionPattern(("15b3:*",)))})
+
+    assert roles(one_switch(tmp_path), profile)[NIC] == "dpu"
+
+
+def test_an_nvswitch_is_no_host_bridge_by_its_class(tmp_path: Path) -> None:
+    profile = with_roles({RoleName.NVSWITCH: Role(FunctionPattern((), (0x0680,)))})
+    tree = one_switch(tmp_path)
+    host_bridge = ConfigBuilder("8086:09a2", 0x060000).express(ENDPOINT)
+    tree.add(
+        root_port("0000:60:01.0"),
+        nvswitch("0000:61:00.0", below="0000:60:01.0"),
+        Function("0000:60:00.0", host_bridge),
+    )
+
+    found = roles(tree, profile)
+
+    assert found["0000:61:00.0"] == "nvswitch"
+    assert "0000:60:00.0" not in found
+
+
+def test_a_function_that_vanished_has_no_role(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    host = opened(tree)
+    fabric = surveyed(host)
+    (tree.directory(NIC) / "uevent").unlink()
+
+    assert [role.value for role in assign_roles(PROFILE, fabric, host).values()] == ["gpu"]
