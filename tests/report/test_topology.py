@@ -1,0 +1,102 @@
+from pathlib import Path
+
+import msgspec
+from trees.function import downstream_port
+from trees.host import TreeHost
+from trees.machines import one_switch
+from tune.faults import all_ones
+from tune.judged import GPU, NIC, NIC_PORT, opened, surveyed
+from tune.profiles import PROFILE
+
+from pcietune.report.topology import TopologyDocument, plain_lines, topology_document, trees
+from pcietune.tune.roles import assign_roles
+from pcietune.tune.topology import Node, topology
+
+
+def nodes(tree: TreeHost) -> tuple[Node, ...]:
+    host = opened(tree)
+    fabric = surveyed(host)
+    return topology(host, fabric, assign_roles(PROFILE, fabric, host), everything=True)
+
+
+def test_plain_lines_are_indented_by_depth(tmp_path: Path) -> None:
+    lines = list(plain_lines(nodes(one_switch(tmp_path, driver="vfio-pci"))))
+
+    assert lines == [
+        (
+            "0000:20:01.0  8086:347a  root port  16.0 GT/s x16  node 0  group 0  driver pcieport  "
+            "ACSCap 0x005f ACSCtl 0x001d DirectTrans-"
+        ),
+        "  0000:21:00.0  1000:c010  upstream port  16.0 GT/s x16  node 0  group 1  driver pcieport",
+        (
+            "    0000:22:00.0  1000:c010  downstream port  16.0 GT/s x16  node 0  group 2  "
+            "driver pcieport  ACSCap 0x005f ACSCtl 0x001d DirectTrans-"
+        ),
+        "      0000:23:00.0  10de:20f3  gpu  16.0 GT/s x16  node 0  group 4  driver vfio-pci",
+        (
+            "    0000:22:04.0  1000:c010  downstream port  16.0 GT/s x16  node 0  group 3  "
+            "driver pcieport  ACSCap 0x005f ACSCtl 0x001d DirectTrans-"
+        ),
+        (
+            "      0000:24:00.0  15b3:101b  nic  16.0 GT/s x16  node 0  group 5  driver vfio-pci  "
+            "ATS Enable+"
+        ),
+    ]
+
+
+def test_what_is_missing_or_was_not_read_is_said(tmp_path: Path) -> None:
+    tree = one_switch(
+        tmp_path,
+        iommu=False,
+        instead=[downstream_port(NIC_PORT, below="0000:21:00.0", acs=None)],
+    )
+    tree.put(
+        f"{tree.directory(GPU).relative_to(tree.root.resolve())}/current_link_speed", "Unknown"
+    )
+    all_ones(tree, NIC)
+
+    lines = list(plain_lines(nodes(tree)))
+
+    assert lines[4].endswith("no group  driver pcieport  no ACS")
+    assert "  gpu  node 0  no group  no driver" in lines[3]
+    assert lines[5].endswith("NOT READ: 0000:24:00.0 does not answer: it reads as all ones")
+
+
+def test_a_terminal_gets_a_tree_for_each_root_port(tmp_path: Path) -> None:
+    (root,) = trees(nodes(one_switch(tmp_path)))
+
+    (switch,) = root.children
+    assert len(switch.children) == 2
+
+
+def test_the_document_has_words_in_hex_and_bits_by_name(tmp_path: Path) -> None:
+    text = topology_document(nodes(one_switch(tmp_path)))
+
+    (root,) = msgspec.json.decode(text, type=TopologyDocument).functions
+    (switch,) = root.children
+    _, port = switch.children
+    (nic,) = port.children
+    assert (port.path, port.port_type) == ("0000:20:01.0/00.0/04.0", "downstream_port")
+    assert (port.acs_capability, port.acs_control) == ("0x005f", "0x001d")
+    assert port.acs_bits
+    assert "ReqRedir+" in port.acs_bits
+    assert (nic.role, nic.ats_control, nic.ats_enabled, nic.acs_control) == (
+        "nic",
+        "0x8000",
+        True,
+        None,
+    )
+    assert (nic.class_code, nic.link_speed, nic.link_width) == ("020700", "16.0 GT/s PCIe", 16)
+
+
+def test_a_function_that_was_not_read_has_nulls_and_its_problem(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    all_ones(tree, NIC_PORT)
+
+    text = topology_document(nodes(tree))
+
+    (root,) = msgspec.json.decode(text, type=TopologyDocument).functions
+    port = root.children[0].children[1]
+    assert (port.acs_control, port.acs_bits, port.ats_enabled) == (None, None, None)
+    assert port.problem
+    assert "does not answer" in port.problem
