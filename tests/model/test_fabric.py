@@ -75,6 +75,16 @@ def test_functions_right_below_one_root_port_do_not_part_in_a_switch() -> None:
     assert route(built, "21:01.0", "21:00.0") is None
 
 
+def test_below_two_upstream_ports_of_one_device_functions_do_not_part_in_a_switch() -> None:
+    second = [
+        function("20:01.0 21:00.1"),
+        function("20:01.0 21:00.1 32:00.0"),
+        function("20:01.0 21:00.1 32:00.0 33:00.0", GPU),
+    ]
+
+    assert route(fabric([*ONE_SWITCH, *second]), "24:00.0", "33:00.0") is None
+
+
 def test_an_endpoint_inside_a_switch_has_no_port_that_could_decide() -> None:
     inside = function("20:01.0 21:00.0 22:1f.0", NIC)
     built = fabric([*ONE_SWITCH, inside])

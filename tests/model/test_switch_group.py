@@ -1,10 +1,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from model.random_fabrics import HOSTS, Host, Switch, build
 from trees.fabrics import cascade, two_switches
+from trees.function import gpu, nic
 from trees.host import TreeHost
+from trees.machines import one_switch
 from tune.judged import judged
 from tune.profiles import NIC_ROLE, PROFILE, with_roles
 
@@ -50,6 +52,13 @@ def test_an_upstream_port_has_no_place(tmp_path: Path) -> None:
     assert "21:00.0" not in places(cascade(tmp_path))
 
 
+def test_a_nic_inside_a_switch_makes_no_port_decide(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, instead=[gpu("0000:24:00.0", below="0000:22:04.0")])
+    tree.add(nic("0000:22:1f.0", below="0000:21:00.0"))
+
+    assert set(places(tree).values()) == {(Place.UPSTREAM,)}
+
+
 def test_a_port_opens_for_none_of_the_nics_that_are_not_trusted() -> None:
     profile = with_roles({RoleName.NIC: replace(NIC_ROLE, trusted=False)})
     host = build([Switch((RoleName.GPU, RoleName.NIC))])
@@ -63,6 +72,7 @@ def groups_of(host: Host) -> tuple[SwitchGroup, ...]:
     return switch_groups(host.fabric, host.roles, PROFILE)
 
 
+@settings(deadline=None)
 @given(HOSTS)
 def test_switch_groups_share_no_function_and_no_port(host: Host) -> None:
     members = [f.address for group in groups_of(host) for f in (*group.gpus, *group.nics)]
@@ -72,6 +82,7 @@ def test_switch_groups_share_no_function_and_no_port(host: Host) -> None:
     assert len(set(ports)) == len(ports)
 
 
+@settings(deadline=None)
 @given(HOSTS)
 def test_a_nic_is_in_a_group_exactly_if_a_gpu_is_below_the_same_topmost_switch(host: Host) -> None:
     tops = {host.fabric.topmost_switch(gpu) for gpu in host.of_role(RoleName.GPU)} - {None}
@@ -98,6 +109,7 @@ def _parts(host: Host, placed: PlacedPort, group: SwitchGroup) -> bool:
     )
 
 
+@settings(deadline=None)
 @given(HOSTS)
 def test_a_port_is_nic_side_exactly_where_the_path_to_a_gpu_leaves_that_of_a_nic(
     host: Host,
@@ -110,6 +122,7 @@ def test_a_port_is_nic_side_exactly_where_the_path_to_a_gpu_leaves_that_of_a_nic
             assert (Place.NIC_SIDE in placed.places) is expected
 
 
+@settings(deadline=None)
 @given(HOSTS)
 def test_every_port_of_a_group_is_above_a_member_and_has_a_place(host: Host) -> None:
     for group in groups_of(host):

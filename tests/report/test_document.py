@@ -228,6 +228,10 @@ def test_a_plan_over_what_cannot_be_read_says_so_by_its_exit_code(tmp_path: Path
     assert planned(tree).plan_exit_code() == ExitCode.UNREADABLE
 
 
+def test_a_plan_that_was_not_reached_exits_as_its_error_says() -> None:
+    assert Outcome(errors=[LockedError("busy")]).plan_exit_code() == ExitCode.LOCKED
+
+
 def test_a_status_tells_and_does_not_judge(tmp_path: Path) -> None:
     outcome = audited(one_switch(tmp_path))
 

@@ -12,6 +12,8 @@ from tune.faults import all_ones, set_word, stuck
 from tune.judged import GPU, NIC, NIC_PORT, ROOT_PORT
 from tune.profiles import rule, with_ports
 
+from pcietune.errors import LockedError
+from pcietune.model.plan import GroupFailure
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import UndoRecord
 from pcietune.report import text
@@ -89,6 +91,16 @@ def test_findings_that_differ_in_their_subject_alone_are_told_together(tmp_path:
         "DirectTrans+\n"
     ) in said
     assert said.count("register: pcietune apply") == 1
+
+
+def test_of_many_remedies_alike_only_the_first_are_told(tmp_path: Path) -> None:
+    said = findings(audited(two_switches(tmp_path), mode=ModeName.BAREMETAL)).splitlines()
+
+    start = said.index("FAIL  port.nic-side.CmpltRedir (error)")
+    block = said[start : said.index("", start)]
+    told = [line for line in block if line.startswith("  kernel-args: ")]
+    (rest,) = (line for line in block if line.endswith("--json has every one"))
+    assert len(told) + int(rest.split()[1]) == 4  # one for each of the NICs' ports
 
 
 def test_the_last_line_counts_findings_by_state(tmp_path: Path) -> None:
@@ -220,6 +232,14 @@ def test_apply_tells_which_group_failed_and_what_to_try(tmp_path: Path) -> None:
 
     assert "FAILED  switch group 0000:20:01.0/00.0: 0000:22:04.0: wrote 0x0040" in said
     assert "  try: the bits may be read-only on this port" in said
+
+
+def test_apply_tells_a_failure_without_a_hint_by_its_message_alone(tmp_path: Path) -> None:
+    outcome, _ = applied(one_switch(tmp_path), stuck(NIC_PORT, 1 << 6))
+    assert outcome.applied
+    outcome.applied.failures = [GroupFailure("0000:20:01.0/00.0", LockedError("busy"))]
+
+    assert list(text.applied(outcome))[1:] == ["FAILED  switch group 0000:20:01.0/00.0: busy"]
 
 
 def test_apply_tells_that_it_was_interrupted_and_undid_all(tmp_path: Path) -> None:

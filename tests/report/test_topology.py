@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import msgspec
-from trees.function import downstream_port
+from trees.function import downstream_port, nvswitch
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.faults import all_ones
+from tune.faults import all_ones, vanish
 from tune.judged import GPU, NIC, NIC_PORT, opened, surveyed
 from tune.profiles import PROFILE
 
@@ -60,6 +60,25 @@ def test_what_is_missing_or_was_not_read_is_said(tmp_path: Path) -> None:
     assert lines[4].endswith("no group  driver pcieport  no ACS")
     assert "  gpu  node 0  no group  no driver" in lines[3]
     assert lines[5].endswith("NOT READ: 0000:24:00.0 does not answer: it reads as all ones")
+
+
+def test_what_has_no_role_is_told_by_its_class(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.add(nvswitch("0000:60:00.0"))
+
+    assert list(plain_lines(nodes(tree)))[-1].startswith("0000:60:00.0  10de:1af1  class 0680  ")
+
+
+def test_a_function_that_vanished_is_told_by_its_problem_alone(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    host = opened(tree)
+    fabric = surveyed(host)
+    vanish(tree, NIC)
+
+    lines = list(plain_lines(topology(host, fabric, {}, everything=True)))
+
+    assert "node" not in lines[5]
+    assert "NOT READ: 0000:24:00.0 vanished" in lines[5]
 
 
 def test_a_terminal_gets_a_tree_for_each_root_port(tmp_path: Path) -> None:

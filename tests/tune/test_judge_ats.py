@@ -7,13 +7,16 @@ from trees.config import ConfigBuilder
 from trees.function import ACS_BY_LINUX, ACS_CAPABLE, Function, nic, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.faults import all_ones
-from tune.judged import NIC, NIC_PORT, ROOT_PORT, finding, judge, judged, opened
-from tune.profiles import handing_over, with_mode
+from tune.faults import all_ones, vanish
+from tune.judged import NIC, NIC_PORT, ROOT_PORT, finding, judge, judged, opened, surveyed
+from tune.profiles import NIC_ROLE, handing_over, with_mode
 
 from pcietune.errors import ExitCode
 from pcietune.model.finding import Finding, RemedyKind, Severity, State
 from pcietune.model.profile import AtsPolicy, Attach, Mode, ModeName
+from pcietune.model.switch_group import switch_groups
+from pcietune.tune.judge_ats import judge_ats
+from pcietune.tune.roles import assign_roles
 
 PROFILE = with_mode(Mode({}, AtsPolicy.JUDGE))
 VF = "0000:24:00.1"
@@ -290,14 +293,29 @@ def test_a_vf_whose_pf_is_gone_is_judged_by_itself(tmp_path: Path) -> None:
     assert finding(audited, "nic.ats", VF).state is State.PENDING
 
 
-def test_a_nic_that_vanished_is_an_error_where_vfs_are_handed_over(tmp_path: Path) -> None:
+def test_a_nic_in_d3cold_is_not_woken_and_is_an_error(tmp_path: Path) -> None:
     tree = host(tmp_path, OFF)
-    tree.put(f"{tree.directory(NIC).relative_to(tree.root.resolve())}/power_state", "D3cold")
+    (tree.directory(NIC) / "power_state").write_text("D3cold\n")
 
-    found = judged_vfs(tree)[NIC]
+    found = ats_of(tree)
 
     assert found.state is State.ERROR
     assert "D3cold" in found.reason
+
+
+def test_a_nic_that_vanished_is_an_error_where_vfs_are_handed_over(tmp_path: Path) -> None:
+    tree = host(tmp_path, OFF)
+    before = opened(tree)
+    fabric = surveyed(before)
+    (group,) = switch_groups(fabric, assign_roles(PROFILE, fabric, before), PROFILE)
+    later = opened(tree)
+    later.functions()
+    vanish(tree, NIC)
+
+    role = replace(NIC_ROLE, attach=Attach.VF)
+    (found,) = judge_ats(later, fabric, group, role, AtsPolicy.JUDGE)
+
+    assert (str(found.subject.address), found.state) == (NIC, State.ERROR)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@ from pathlib import Path
 from trees.function import nic
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.judged import GPU, NIC, NIC_PORT, finding, judged
-from tune.profiles import with_mode
+from tune.judged import GPU, NIC, NIC_PORT, finding, judged, opened, surveyed
+from tune.profiles import PROFILE, with_mode
 
 from pcietune.errors import ExitCode
 from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.profile import IommuPolicy, Mode
+from pcietune.model.switch_group import switch_groups
+from pcietune.tune.judge_iommu import judge_iommu
+from pcietune.tune.roles import assign_roles
 
 DEVICE_TLB = with_mode(Mode({}, iommu=IommuPolicy.DEVICE_TLB))
 PASSTHROUGH = with_mode(Mode({}, iommu=IommuPolicy.OFF_OR_PASSTHROUGH))
@@ -135,3 +138,21 @@ def test_a_group_type_that_cannot_be_read_is_an_error_and_no_pass(tmp_path: Path
 
 def test_ignore_asks_nothing_of_the_iommu(tmp_path: Path) -> None:
     assert judged(one_switch(tmp_path), with_mode(Mode({}))).findings == ()
+
+
+def test_functions_that_vanish_before_their_group_is_read_are_named(tmp_path: Path) -> None:
+    tree = behind_smmu(one_switch(tmp_path))
+    host = opened(tree)
+    fabric = surveyed(host)
+    groups = switch_groups(fabric, assign_roles(PROFILE, fabric, host), PROFILE)
+    later = opened(tree)
+    later.functions()
+    for address in (GPU, NIC):
+        (tree.directory(address) / "uevent").unlink()
+
+    (bare,) = judge_iommu(later, groups, IommuPolicy.OFF_OR_PASSTHROUGH)
+    units = judge_iommu(later, groups, IommuPolicy.DEVICE_TLB)
+
+    assert bare.state is State.ERROR
+    assert bare.reason.startswith("0000:23:00.0, 0000:24:00.0: ")
+    assert [f.id for f in units] == ["iommu.enabled"]  # the NIC's own findings say the rest

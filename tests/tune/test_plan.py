@@ -1,9 +1,8 @@
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees.config import DOWNSTREAM_PORT, ENDPOINT, ConfigBuilder
 from trees.config import ROOT_PORT as ROOT
@@ -21,6 +20,7 @@ from pcietune.tune.plan import plan
 
 TOP = "0000:20:01.0/00.0"
 DIRECT_TRANS = 1 << 6
+ACS_CAPABILITY = ACS_CONTROL - 2
 
 
 def planned(tree: TreeHost, profile: Profile = PROFILE, *, while_in_use: bool = False) -> Plan:
@@ -91,18 +91,22 @@ CONTROL_BITS = {
 controls = st.sets(st.sampled_from(sorted(CONTROL_BITS.keys() - {"DirectTrans"})))
 
 
+@pytest.fixture(scope="module")
+def one_tree(tmp_path_factory: pytest.TempPathFactory) -> TreeHost:
+    return one_switch(tmp_path_factory.mktemp("host"))
+
+
+@settings(deadline=None)
 @given(capability=words, control=words, on=controls, off=controls)
 def test_a_write_changes_what_the_profile_sets_and_the_switch_offers_and_nothing_else(
-    capability: int, control: int, on: set[str], off: set[str]
+    one_tree: TreeHost, capability: int, control: int, on: set[str], off: set[str]
 ) -> None:
     setting = [f"{name}+" for name in sorted(on | {"DirectTrans"})]
     setting += [f"{name}-" for name in sorted(off - on)]
-    port = downstream_port(NIC_PORT, below="0000:21:00.0", acs=(capability, control))
-    with tempfile.TemporaryDirectory() as root:
-        found = planned(
-            one_switch(Path(root), instead=[port]),
-            with_ports(nic_side=rule(set=" ".join(setting))),
-        )
+    set_word(one_tree, NIC_PORT, capability, ACS_CAPABILITY)
+    set_word(one_tree, NIC_PORT, control)
+
+    found = planned(one_tree, with_ports(nic_side=rule(set=" ".join(setting))))
 
     expected = control
     for want in setting:
@@ -264,15 +268,23 @@ def test_clearing_isolation_where_vfio_has_nothing_is_the_profiles_to_decide(
     assert (write.write.mask, write.write.value) == (0x0004, 0x0000)
 
 
-def test_a_control_that_an_erratum_spoils_is_refused_with_its_source(tmp_path: Path) -> None:
+def pericom(root: Path) -> TreeHost:
+    """Return a host whose NIC's port must not set ReqRedir unless it stores and forwards."""
     config = ConfigBuilder("12d8:2404", 0x060400).express(DOWNSTREAM_PORT).acs(ACS_CAPABLE, 0)
-    pericom = Function(NIC_PORT, config, below="0000:21:00.0", driver="pcieport")
-    profile = with_ports(nic_side=rule(set="ReqRedir+"))
+    return one_switch(root, instead=[Function(NIC_PORT, config, below="0000:21:00.0")])
 
-    (held,) = planned(one_switch(tmp_path, instead=[pericom]), profile).refused
+
+def test_a_control_that_an_erratum_spoils_is_refused_with_its_source(tmp_path: Path) -> None:
+    (held,) = planned(pericom(tmp_path), with_ports(nic_side=rule(set="ReqRedir+"))).refused
 
     assert "store-and-forward" in held.reason
     assert "drivers/pci/quirks.c" in held.reason
+
+
+def test_other_controls_of_such_a_port_are_set(tmp_path: Path) -> None:
+    found = planned(pericom(tmp_path), with_ports(nic_side=rule(set="DirectTrans+")))
+
+    assert (len(found.writes), found.refused) == (1, ())
 
 
 def test_acs_registers_of_32_bits_are_never_written(tmp_path: Path) -> None:
