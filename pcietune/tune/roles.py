@@ -4,7 +4,6 @@ from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.function import PciFunction
 from pcietune.model.profile import Profile, RoleName, RolePlace
 
 _ORDER = (RoleName.GPU, RoleName.DPU, RoleName.NIC, RoleName.NVSWITCH)  # the first that fits wins
@@ -17,14 +16,15 @@ def assign_roles(profile: Profile, fabric: Fabric, host: HostAccess) -> dict[Pci
     """
     roles: dict[PciAddress, RoleName] = {}
     gpu_switches: set[PciAddress] = set()
+    left_out = _virtual_or_vanished(profile, fabric, host)
     for name in _ORDER:
         role = profile.roles.get(name)
         if role is None:
             continue
         for function in fabric.functions.values():
-            if function.address in roles or not role.pattern.matches(function):
+            if function.address in roles or function.address in left_out:
                 continue
-            if _is_virtual(host, function):
+            if not role.pattern.matches(function):
                 continue
             top = fabric.topmost_switch(function)
             if name is RoleName.GPU and top is not None:
@@ -37,8 +37,23 @@ def assign_roles(profile: Profile, fabric: Fabric, host: HostAccess) -> dict[Pci
     return roles
 
 
-def _is_virtual(host: HostAccess, function: PciFunction) -> bool:
-    try:
-        return host.state(function).physical_function is not None
-    except PcietuneError:  # it vanished: then it is nobody's NIC
-        return True
+def _virtual_or_vanished(profile: Profile, fabric: Fabric, host: HostAccess) -> set[PciAddress]:
+    """Return which functions are VFs or gone, of those that any role's pattern fits.
+
+    A PF names its VFs and comes before them, so its scores of VFs are not looked at one by one.
+    """
+    found: set[PciAddress] = set()
+    for function in fabric.functions.values():
+        if function.address in found:
+            continue
+        if not any(role.pattern.matches(function) for role in profile.roles.values()):
+            continue
+        try:
+            state = host.state(function)
+        except PcietuneError:  # it vanished: then it is nobody's NIC
+            found.add(function.address)
+            continue
+        found.update(state.virtual_functions)
+        if state.physical_function is not None:
+            found.add(function.address)
+    return found

@@ -5,11 +5,26 @@ from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, nic, nvswitch, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.judged import NIC, opened, surveyed
+from tune.judged import GPU, NIC, opened, surveyed
 from tune.profiles import PROFILE, with_roles
 
+from pcietune.host.host_files import HostFiles
+from pcietune.host.sysfs import SysfsHost
+from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.profile import FunctionPattern, Profile, Role, RoleName
 from pcietune.tune.roles import assign_roles
+
+
+class WatchedHost(SysfsHost):
+    """Notes the functions whose state was asked for."""
+
+    def __init__(self, files: HostFiles) -> None:
+        super().__init__(files)
+        self.looked_at: list[str] = []
+
+    def state(self, function: PciFunction) -> FunctionState:
+        self.looked_at.append(str(function.address))
+        return super().state(function)
 
 
 def roles(tree: TreeHost, profile: Profile = PROFILE) -> dict[str, str]:
@@ -34,6 +49,18 @@ def test_a_vf_has_no_role_of_its_own_though_its_id_fits(tmp_path: Path) -> None:
     tree.add(replace(virtual, physical_function=NIC))
 
     assert "0000:24:00.1" not in roles(tree)
+
+
+def test_the_vfs_that_a_pf_names_are_not_looked_at(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    for number in (1, 2):
+        virtual = nic(f"0000:24:00.{number}", below="0000:22:04.0")
+        tree.add(replace(virtual, physical_function=NIC))
+    host = WatchedHost(HostFiles(tree.root, recorded=True))
+
+    assign_roles(PROFILE, surveyed(host), host)
+
+    assert host.looked_at == [GPU, NIC]
 
 
 def test_a_dpu_is_no_nic_though_both_patterns_fit(tmp_path: Path) -> None:
