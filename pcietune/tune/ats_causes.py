@@ -10,6 +10,7 @@ from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.platform import IommuKind
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.ats import Ats
+from pcietune.registers.express import PortType
 from pcietune.tune.judge_ports import find_acs
 
 
@@ -91,6 +92,8 @@ def _release(kernel: str | None) -> tuple[int, int] | None:
 def _blocking_port(host: HostAccess, fabric: Fabric, function: PciFunction) -> Verdict | None:
     """Return the first port above that blocks translated requests, if one is known to."""
     for port in fabric.ports_above(function):
+        if fabric.port_type(port) is PortType.UPSTREAM_PORT:
+            continue  # TransBlk is for root and downstream ports
         try:
             acs = find_acs(host, port)
             blocks = acs is not None and AcsControl.TRANSLATION_BLOCKING in acs.enabled

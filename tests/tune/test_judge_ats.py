@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from trees.config import ROOT_PORT as ROOT
 from trees.config import ConfigBuilder
-from trees.function import ACS_BY_LINUX, ACS_CAPABLE, Function, nic, root_port
+from trees.function import ACS_BY_LINUX, ACS_CAPABLE, Function, nic, root_port, upstream_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import all_ones, vanish
@@ -152,6 +152,13 @@ def test_trans_blk_above_makes_ats_useless_though_it_is_on(tmp_path: Path) -> No
     assert found.reason == (
         "on, but of no use: 0000:20:01.0 above has TransBlk+: it blocks translated requests"
     )
+
+
+def test_trans_blk_of_an_upstream_port_is_not_asked_for(tmp_path: Path) -> None:
+    upstream = upstream_port("0000:21:00.0", below=ROOT_PORT)
+    upstream.config.acs(ACS_CAPABLE, 0x0002)
+
+    assert ats_of(one_switch(tmp_path, instead=[upstream])).state is State.PASS
 
 
 def test_a_port_above_that_cannot_be_read_has_an_error_of_its_own(tmp_path: Path) -> None:
