@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pcietune.errors import ExitCode, InconsistentHostError, PcietuneError
+from pcietune.errors import BadInputError, ExitCode, InconsistentHostError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
 from pcietune.model.undo import Outcome, UndoEntry, UndoRecord
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.fields import MaskedWrite
+from pcietune.tune.judge_ports import find_acs
 from pcietune.tune.vfio_use import why_in_use, why_relied_on
+
+_EVER_WRITTEN = ~AcsControl.P2P_EGRESS_CONTROL
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def restore(
     """Put back what the record says, last change first.
 
     Bits that neither read as before nor as pcietune left them were changed by somebody else since,
-    and are left. So is what stands above a function in use, or isolates one that VFIO has.
+    and are left. So is what stands above a function in use, or isolates one that VFIO has, and
+    what is no control that apply ever writes: the record is believed for those alone.
     """
     functions = {function.location: function for function in host.functions()}
     restoration = Restoration(found=record.found)
@@ -116,6 +120,7 @@ def _cleared_by_restoring(entry: UndoEntry) -> AcsControl:
 def _put_back(
     entry: UndoEntry, port: PciFunction, host: HostAccess, restoration: Restoration
 ) -> None:
+    _check_is_ours(entry, port, host)
     config = host.config(port)
     back = MaskedWrite(offset=entry.offset, width=2, value=entry.old, mask=entry.mask)
     found = config.read_word_again(entry.offset)
@@ -135,3 +140,25 @@ def _put_back(
         )
     restoration.restored.append(Restored(entry, port, found, readback))
     restoration.settled.append(entry)
+
+
+def _check_is_ours(entry: UndoEntry, port: PciFunction, host: HostAccess) -> None:
+    """Return if the entry is about controls that apply may have written.
+
+    Raises:
+        BadInputError: It is about something else, which a damaged or forged record may name.
+        ConfigSpaceError: The port's ACS cannot be read.
+        NotPermittedError: The kernel keeps it from this user.
+    """
+    acs = find_acs(host, port)
+    if (
+        acs is None
+        or acs.dword_registers
+        or entry.offset != acs.control_offset
+        or entry.mask & ~_EVER_WRITTEN.value
+        or (entry.old | entry.new) & ~entry.mask
+    ):
+        raise BadInputError(
+            f"{port.address}: the undo record names mask {entry.mask:#06x} at {entry.offset:#05x},"
+            " which apply never writes"
+        )

@@ -293,3 +293,31 @@ def test_an_empty_record_puts_nothing_back(tmp_path: Path) -> None:
     found = restored(one_switch(tmp_path), UndoRecord("boot"))
 
     assert (found.restored, found.exit_code()) == ([], ExitCode.OK)
+
+
+@pytest.mark.parametrize(
+    ("offset", "mask", "old", "new"),
+    [
+        (0x004, 0xFFFF, 0x0000, 0x0006),  # Command
+        (0x104, 0x0040, 0x0000, 0x0040),  # ACS Capability
+        (0x105, 0x0040, 0x0000, 0x0040),
+        (0x106, 0x0020, 0x0020, 0x0000),  # EgressCtrl
+        (0x106, 0x1000, 0x1000, 0x0000),  # Unclaimed Request Redirect
+        (0x106, 0x10000, 0x10000, 0x0000),
+        (0x106, -1, 0x0000, 0x001D),
+        (0x106, 0x0040, 0x001D, 0x005D),  # bits beside the mask
+    ],
+)
+def test_a_record_of_what_apply_never_writes_is_refused_and_nothing_is_written(
+    tmp_path: Path, offset: int, mask: int, old: int, new: int
+) -> None:
+    tree = one_switch(tmp_path)
+    (change,) = applied(tree).changes
+    before = configs(tree)
+    forged = replace(change.entry, offset=offset, mask=mask, old=old, new=new)
+
+    found = restored(tree, UndoRecord("", (replace(change, entry=forged),)))
+
+    assert configs(tree) == before
+    assert "which apply never writes" in found.left[0].reason
+    assert found.exit_code() == ExitCode.BAD_INPUT
