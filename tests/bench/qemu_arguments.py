@@ -42,8 +42,8 @@ def machine_arguments(
         nonce: A UUID, which the guest finds as the machine's.
         console: File for what the guest prints on its serial console.
     """
-    # One thread emulates all processors: a thread for each made early boots panic and QEMU crash now
-    # and then, and was no faster on two cores.
+    # One thread emulates all processors: a thread for each made early boots panic and QEMU crash
+    # now and then, and was no faster on two cores.
     append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *machine.append]
     return [
         *("qemu-system-x86_64", "-machine", "q35,kernel-irqchip=split"),

@@ -11,11 +11,14 @@ from registers.hex_dump import read_hex_dump, write_hex_dump
 from registers.layout import PCI_EXPRESS, SERIAL_NUMBER, VENDOR_SPECIFIC, Layout
 from registers.lspci_text import Described, read_lspci
 
+import pcietune
 from pcietune.address import PciAddress
+from pcietune.host.archive import unpack
 
 OWN = sorted((Path(__file__).parent / "dumps").glob("*.hex"))
 # Dumps of real machines are not ours to hand on: more cases where they are at hand.
 REAL = sorted((Path(__file__).parents[3] / "shared" / "dumps").glob("*.lspci*"))
+RECORDED = Path(pcietune.__file__).parent / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
 
 CAPABILITIES = [0x40, 0x44, 0x50, 0x80, 0xF8]
 EXTENDED_CAPABILITIES = [0x104, 0x148, 0x600, 0xFB4, 0xFF0]
@@ -52,6 +55,22 @@ def test_the_dumps_have_functions_with_acs_and_with_ats(
     assert sum(function is not None and function.ats is not None for function in decoded) == (
         with_ats
     )
+
+
+def test_the_bench_recording_reads_as_lspci_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    unpack(RECORDED, tmp_path / "host")
+    functions = {
+        PciAddress.parse(config.parent.name): config.read_bytes()
+        for config in (tmp_path / "host").rglob("config")
+    }
+
+    ours = {address: decode(address, data) for address, data in functions.items()}
+
+    assert ours == ask_lspci(functions, tmp_path / "dump")
+    # The machine has 10 root ports, 16 downstream ports, and 8 NICs.
+    assert sum(f is not None and f.acs is not None for f in ours.values()) == 10 + 16
+    assert sum(f is not None and f.ats is not None for f in ours.values()) == 8
 
 
 @st.composite
