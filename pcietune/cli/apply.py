@@ -1,5 +1,6 @@
 """``pcietune apply``."""
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pcietune.cli.options import (
@@ -52,26 +53,33 @@ def apply(  # noqa: PLR0913 -- one parameter per option
 
     outcome = Outcome(tells_channels=as_json)
     request = Request(profile, None if mode is None else ModeName(mode), writes=True)
-    with (
-        collecting(outcome),
-        writable_host(source, to, in_place=in_place, command="apply", wait_s=wait) as host,
-    ):
-        _apply(host, request, outcome, while_in_use=while_in_use)
-    print_outcome(
-        outcome,
-        outcome.exit_code(),
-        as_json=as_json,
-        sections=(
-            text.heading(outcome),
-            text.applied(outcome),
-            text.findings(outcome, passes=False),
-        ),
-    )
+    with ExitStack() as until_it_is_told:
+        with (
+            collecting(outcome),
+            writable_host(source, to, in_place=in_place, command="apply", wait_s=wait) as host,
+        ):
+            _apply(host, request, outcome, until_it_is_told, while_in_use=while_in_use)
+        print_outcome(
+            outcome,
+            outcome.exit_code(),
+            as_json=as_json,
+            sections=(
+                text.heading(outcome),
+                text.applied(outcome),
+                text.findings(outcome, passes=False),
+            ),
+        )
 
 
 def _apply(
-    host: "SysfsHost", request: "Request", outcome: "Outcome", *, while_in_use: bool
+    host: "SysfsHost",
+    request: "Request",
+    outcome: "Outcome",
+    until_it_is_told: ExitStack,
+    *,
+    while_in_use: bool,
 ) -> None:
+    """Judge, plan and write; from the first write on a signal ends nothing before it is told."""
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import judge, look_again, record_of_this_boot
     from pcietune.errors import SwitchedOffError
@@ -96,7 +104,8 @@ def _apply(
         return
     if outcome.plan.writes:
         check_registers(host)
-    with UndoLog.open(host.files, host.platform().boot_id or "") as undo, held_back() as interrupts:
+    interrupts = until_it_is_told.enter_context(held_back())
+    with UndoLog.open(host.files, host.platform().boot_id or "") as undo:
         for entry in found:
             undo.note_found(entry)
         applying.adopt(unfinished, outcome.plan, undo)

@@ -25,9 +25,13 @@ class Interrupts:
 
 @contextmanager
 def held_back() -> Iterator[Interrupts]:
-    """Yield the wish to stop, while SIGINT, SIGTERM and SIGHUP only set it."""
+    """Yield the wish to stop, while SIGINT, SIGTERM and SIGHUP only set it.
+
+    A signal that was ignored before, as nohup has it, stays ignored.
+    """
     interrupts = Interrupts()
-    before = {wish: signal.signal(wish, interrupts.note) for wish in _WISHES}
+    heard = [wish for wish in _WISHES if signal.getsignal(wish) is not signal.SIG_IGN]
+    before = {wish: signal.signal(wish, interrupts.note) for wish in heard}
     try:
         yield interrupts
     finally:

@@ -1,5 +1,6 @@
 """``pcietune restore``."""
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pcietune.cli.options import (
@@ -42,20 +43,23 @@ def restore(  # noqa: PLR0913 -- one parameter per option
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(tells_channels=as_json)
-    with (
-        collecting(outcome),
-        writable_host(source, to, in_place=in_place, command="restore", wait_s=wait) as host,
-    ):
-        _restore(host, outcome, while_in_use=while_in_use)
-    print_outcome(
-        outcome,
-        outcome.exit_code(),
-        as_json=as_json,
-        sections=(text.heading(outcome), text.restored(outcome)),
-    )
+    with ExitStack() as until_it_is_told:
+        with (
+            collecting(outcome),
+            writable_host(source, to, in_place=in_place, command="restore", wait_s=wait) as host,
+        ):
+            _restore(host, outcome, until_it_is_told, while_in_use=while_in_use)
+        print_outcome(
+            outcome,
+            outcome.exit_code(),
+            as_json=as_json,
+            sections=(text.heading(outcome), text.restored(outcome)),
+        )
 
 
-def _restore(host: "SysfsHost", outcome: "Outcome", *, while_in_use: bool) -> None:
+def _restore(
+    host: "SysfsHost", outcome: "Outcome", until_it_is_told: ExitStack, *, while_in_use: bool
+) -> None:
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import describe
     from pcietune.errors import BadInputError
@@ -79,7 +83,8 @@ def _restore(host: "SysfsHost", outcome: "Outcome", *, while_in_use: bool) -> No
         )
         return
     check_registers(host)
-    with UndoLog.open(host.files, boot_id) as undo, held_back() as interrupts:
+    interrupts = until_it_is_told.enter_context(held_back())
+    with UndoLog.open(host.files, boot_id) as undo:
         outcome.restoration = restoring.restore(
             record, host, while_in_use=while_in_use, stop=interrupts.asked
         )
