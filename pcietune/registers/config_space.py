@@ -39,7 +39,8 @@ class ConfigSpace:
         return self.read_again(offset, width) if known is None else known
 
     def read_again(self, offset: int, width: int) -> int:
-        """Return what the register reads now, and remember that; same errors as ``read``."""
+        """Return what the register reads now, and remember that alone; same errors as ``read``."""
+        self._seen.pop((offset, width), None)
         if offset % width or not 0 <= offset <= self.size - width:
             raise ConfigSpaceError(
                 f"{self.address}: no {width}-byte register at {offset:#05x} in "

@@ -77,11 +77,16 @@ def apply(
             if isinstance(error, NotPermittedError):
                 break
             continue
+        except BaseException:  # a bug, or no memory left: no reason to leave half a group behind
+            if not _undo(begun, host):
+                undo.settle(name, kept=False)
+            raise
         if stop():
             applied.interrupted = True
             _undo_all(applied, begun, host, undo)
             break
         applied.kept += begun
+    _read_again(applied.kept, host)
     return applied
 
 
@@ -131,6 +136,13 @@ def _make(planned: PlannedWrite, host: HostAccess, undo: UndoStore, begun: list[
             f"{done.readback:#06x}",
             hint="the bits may be read-only on this port, or firmware may hold them",
         )
+
+
+def _read_again(kept: list[WriteDone], host: HostAccess) -> None:
+    """Let what is judged next be what holds now, not what each read back when it was written."""
+    for done in kept:
+        with suppress(PcietuneError):  # who judges the port meets that, too
+            host.config(done.planned.port).read_word_again(done.planned.write.offset)
 
 
 def _roll_back(

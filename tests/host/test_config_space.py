@@ -120,6 +120,16 @@ def test_a_function_that_vanished_is_said_to_have(config_file: Path) -> None:
         FileConfigSpace(ADDRESS, str(config_file))
 
 
+def test_what_can_be_read_no_more_is_not_answered_from_memory(config_file: Path) -> None:
+    config = FileConfigSpace(ADDRESS, str(config_file))
+    config.read(0x106, 2)
+    config_file.unlink()
+
+    for read in (config.read_again, config.read):
+        with pytest.raises(ConfigSpaceError, match="vanished"):
+            read(0x106, 2)
+
+
 def test_another_failure_is_told_in_the_kernels_words(tmp_path: Path) -> None:
     config = FileConfigSpace(ADDRESS, str(tmp_path))
 

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,13 @@ from tune.faults import (
     vanish,
     word,
 )
-from tune.judged import judge, opened
+from tune.judged import failing, judge, opened
 from tune.profiles import PROFILE, rule, with_ports
 from tune.undo_in_memory import MemoryUndo
 
 from pcietune.errors import ExitCode, InconsistentHostError, RolledBackError
 from pcietune.model.function import PciFunction
-from pcietune.model.plan import Plan
+from pcietune.model.plan import Plan, PlannedWrite
 from pcietune.model.profile import Profile
 from pcietune.model.undo import Outcome, RecordedChange, UndoRecord
 from pcietune.registers.fields import MaskedWrite
@@ -395,3 +396,31 @@ def test_what_is_found_set_is_new_unless_the_record_has_the_bit(tree: TreeHost) 
     assert [str(e.address) for e in newly_found(todo, record)] == [THIRD]
     known = UndoRecord("boot", found=todo.found)
     assert newly_found(todo, known) == []
+
+
+def test_what_nobody_foresaw_leaves_no_switch_group_half_changed(tree: TreeHost) -> None:
+    undo = MemoryUndo()
+    host = FaultyHost(opened(tree), None, undo.log)
+    todo = plan(host, judge(host), while_in_use=False)
+    numbers = count(1)
+
+    def progress(_: PlannedWrite) -> None:
+        if next(numbers) == 4:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        apply(todo, host, undo, stop=lambda: False, progress=progress)
+
+    assert words(tree) == [TUNED, TUNED, BY_LINUX, BY_LINUX]
+    assert undo.outcomes() == {FIRST: "kept", SECOND: "kept", THIRD: "undone"}
+
+
+def test_a_bit_that_is_lost_after_its_write_is_judged_lost(tree: TreeHost) -> None:
+    undo = MemoryUndo()
+    lose = at_write(nth=3, after=lambda: set_word(tree, FIRST, BY_LINUX))
+    host = FaultyHost(opened(tree), lose, undo.log)
+
+    done = carry_out(plan(host, judge(host), while_in_use=False), host, undo)
+
+    assert done.kept() == ALL
+    assert failing(judge(host)) == {("port.nic-side.DirectTrans", FIRST)}
