@@ -31,6 +31,10 @@ test-fast: venv ## Run the tests that boot no kernel
 bench: packages venv ## Run only the tests that boot a kernel (MACHINE=small: one machine only)
 	$(BIN)/pytest -m bench $(if $(MACHINE),-k $(MACHINE))
 
+.PHONY: benchmark
+benchmark: packages venv ## Measure speed as ratios, on an idle machine; no part of the tests
+	$(BIN)/python -m benchmarks
+
 .PHONY: lint
 lint: venv ## Check format, lint rules, types and import contracts
 	$(BIN)/ruff format --check --diff .

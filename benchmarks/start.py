@@ -1,0 +1,32 @@
+"""What it costs to start pcietune, beside an interpreter that does nothing."""
+
+import sys
+from pathlib import Path
+
+from benchmarks.figure import Figure
+from benchmarks.in_turns import PCIETUNE, Command, compare
+from pcietune.host.source import open_host
+
+_ROUNDS = 15
+_ARCHIVE = Path(__file__).parents[1] / "pcietune" / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
+
+
+def start() -> list[Figure]:
+    """Compare short commands with ``python -c pass``."""
+    nothing = Command([sys.executable, "-c", "pass"])
+    figures = []
+    with open_host(_ARCHIVE) as unpacked:
+        commands = {
+            "--version": Command([*PCIETUNE, "--version"]),
+            "--help": Command([*PCIETUNE, "--help"]),
+            "audit of a recorded A800": _audit(unpacked.root),
+            "audit of the A800's archive": _audit(_ARCHIVE),
+        }
+        for what, command in commands.items():
+            times = compare(command, nothing, rounds=_ROUNDS)
+            figures.append(Figure(f"{what} : python -c pass", str(times), times.ratio, None))
+    return figures
+
+
+def _audit(recorded: Path) -> Command:
+    return Command([*PCIETUNE, "audit", "--mode", "vm", "--from", recorded], exit_code=3)
