@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from pcietune.errors import BadInputError, PcietuneError
+from pcietune.errors import BadInputError, ConfigSpaceError, PcietuneError
 from pcietune.host.off_switch import why_switched_off
 from pcietune.host.profile_store import LoadedProfile, Origin, Profiles, shipped_profiles
 from pcietune.host.settings_file import load_settings
@@ -48,8 +48,12 @@ def collecting(outcome: Outcome) -> Iterator[None]:
 
 
 def describe(host: SysfsHost, outcome: Outcome) -> Settings:
-    """Fill in what the host is and what its administrator decided; and the ways, if told."""
+    """Fill in what the host is and what its administrator decided; and the ways, if told.
+
+    A function that cannot be made sense of may be what matters here, so it is an error.
+    """
     outcome.platform = host.platform()
+    outcome.errors += [ConfigSpaceError(problem) for problem in host.problems]
     if outcome.tells_channels:
         outcome.channels = channels(host)
     outcome.disabled = why_switched_off(host.files)
@@ -95,7 +99,7 @@ def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Ou
     fabric = survey(host, partial(concerned, profiles=profiles))
     if named is None:
         outcome.match = find_profile(host, fabric, profiles)
-        outcome.nothing_here = outcome.match is None
+        outcome.nothing_here = outcome.match is None and not host.problems
     else:
         outcome.match = insist(host, fabric, profiles[0])
     return fabric

@@ -48,4 +48,6 @@ def topo(
         typer.echo(topology_document(nodes))
     else:
         show.trees(trees(nodes), plain_lines(nodes))
-    raise typer.Exit(int(ExitCode.of_several([code for node in nodes for code in node.codes()])))
+    codes = [code for node in nodes for code in node.codes()]
+    codes += [error.exit_code for error in outcome.errors]
+    show.end(outcome.errors, ExitCode.of_several(codes))

@@ -11,6 +11,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.model.function import PciFunction
 
 DEVICES = "sys/bus/pci/devices"
+_BUSES = "sys/bus"
 
 _ROOT_BUS = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 
@@ -40,6 +41,8 @@ def list_functions(files: HostFiles) -> Listing:
     functions: list[PciFunction] = []
     paths: dict[PciAddress, str] = {}
     problems: list[str] = []
+    if not files.exists(_BUSES):
+        problems.append(f"/{_BUSES} is missing, so no function can be seen: is /sys mounted?")
     for name in files.names(DEVICES):
         link = f"{DEVICES}/{name}"
         target = files.link(link)

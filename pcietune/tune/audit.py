@@ -24,6 +24,7 @@ from pcietune.tune.judge_ats import judge_ats
 from pcietune.tune.judge_groups import judge_groups
 from pcietune.tune.judge_iommu import judge_iommu
 from pcietune.tune.judge_layout import judge_layout
+from pcietune.tune.judge_port_types import judge_port_types
 from pcietune.tune.judge_ports import JudgedBit, judge_ports
 from pcietune.tune.port_requirements import port_requirements
 from pcietune.tune.roles import assign_roles
@@ -85,6 +86,7 @@ def audit(
     findings = judge_layout(profile.layout, roles, groups)
     findings += judge_iommu(host, groups, wanted.iommu)
     for group in groups:
+        findings += judge_port_types(host, fabric, group)
         bits += judge_ports(host, fabric, port_requirements(group, wanted))
         findings += judge_ats(host, fabric, group, profile.roles[RoleName.NIC], wanted.ats)
         findings += judge_groups(host, fabric, group, wanted.groups)

@@ -57,7 +57,8 @@ def _unreadable_groups(audited: Audit) -> tuple[tuple[str, str], ...]:
     errors = {f.subject.address: f for f in audited.findings if f.state is State.ERROR}
     found = []
     for group in audited.groups:
-        members = (*(placed.port for placed in group.ports), *group.gpus, *group.nics)
+        ports = (placed.port for placed in group.ports)
+        members = (*ports, group.top, *audited.fabric.below(group.top))
         broken = next((errors[m.address] for m in members if m.address in errors), None)
         if broken is not None:
             found.append((group.name, broken.reason))

@@ -53,7 +53,7 @@ def topology(
     *,
     everything: bool,
 ) -> tuple[Node, ...]:
-    """Return the trees below the host's root ports.
+    """Return the trees below the host's root ports, and below bridges that are not known.
 
     Args:
         host: Where registers and states come from.
@@ -64,7 +64,8 @@ def topology(
     shown = set(fabric.functions)
     if not everything and roles:
         shown = set(roles) | {port for a in roles for port in fabric.functions[a].ports}
-    tops = [f for f in fabric.functions.values() if not fabric.ports_above(f)]
+    known = fabric.functions
+    tops = [f for f in known.values() if not f.ports or f.ports[-1] not in known]
     return tuple(_nodes(host, fabric, roles, shown, tops))
 
 

@@ -118,3 +118,40 @@ def test_without_an_iommu_vm_mode_fails_with_that_as_cause(
     assert enabled.remedy.kind == "kernel-args"
     assert run.document().reboot_required
     assert "no IOMMU answers translation requests" in run.finding("nic.ats", NIC).reason
+
+
+@pytest.mark.parametrize("command", ["audit", "plan", "status"])
+def test_a_gpu_that_makes_no_sense_is_not_taken_for_none(
+    pcietune: Pcietune, tmp_path: Path, command: str
+) -> None:
+    host = one_switch(tmp_path)
+    (host.directory("0000:23:00.0") / "uevent").write_text("")
+
+    run = pcietune(command, "--from", tmp_path, "--mode", "vm")
+
+    assert run.exit_code == 6
+    assert "no GPU" not in run.stdout
+    assert "/sys/bus/pci/devices/0000:23:00.0 is not what the kernel makes" in run.stderr
+
+
+def test_topo_names_a_function_that_makes_no_sense(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    (host.directory("0000:21:00.0") / "uevent").write_text("")
+
+    run = pcietune("topo", "--from", tmp_path)
+
+    assert run.exit_code == 6
+    assert "/sys/bus/pci/devices/0000:21:00.0 is not what the kernel makes" in run.stderr
+    assert "0000:23:00.0" in run.stdout
+
+
+def test_a_silent_upstream_port_is_an_error_since_paths_part_where_it_says(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = one_switch(tmp_path)
+    host.config(UPSTREAM).write_bytes(b"\xff" * 4096)
+
+    run = pcietune("audit", "--from", tmp_path, *VM, "--json")
+
+    assert run.finding("port.type", UPSTREAM).state == "error"
+    assert "does not answer" in run.finding("port.type", UPSTREAM).reason

@@ -120,9 +120,17 @@ def test_an_odd_name_among_the_functions_is_named_beside_them(tmp_path: Path) ->
 
 
 def test_a_host_without_pci_has_no_functions(tmp_path: Path) -> None:
+    (tmp_path / "sys/bus").mkdir(parents=True)
+
     listed = list_functions(HostFiles(tmp_path, recorded=False))
 
     assert (listed.functions, listed.problems) == ((), ())
+
+
+def test_without_sysfs_nothing_is_known_of_functions(tmp_path: Path) -> None:
+    listed = list_functions(HostFiles(tmp_path, recorded=False))
+
+    assert listed.problems == ("/sys/bus is missing, so no function can be seen: is /sys mounted?",)
 
 
 @pytest.mark.parametrize("target", ["../../../../../outside", "/etc"])

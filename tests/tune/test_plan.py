@@ -12,10 +12,18 @@ from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import ACS_CONTROL, all_ones, configs, set_word
 from tune.judged import GPU, NIC, NIC_PORT, ROOT_PORT, judge, opened
-from tune.profiles import GPU_ROLE, ISOLATED, PROFILE, rule, with_ports, with_roles
+from tune.profiles import (
+    GPU_ROLE,
+    ISOLATED,
+    PROFILE,
+    handing_over,
+    rule,
+    with_ports,
+    with_roles,
+)
 
 from pcietune.model.plan import Plan
-from pcietune.model.profile import Profile, RoleName
+from pcietune.model.profile import Attach, Profile, RoleName
 from pcietune.tune.plan import plan
 
 TOP = "0000:20:01.0/00.0"
@@ -135,7 +143,9 @@ def test_what_a_switch_cannot_do_stops_no_other_write(tmp_path: Path) -> None:
     assert found.refused == ()
 
 
-@pytest.mark.parametrize("silent", ["0000:22:00.0", "0000:22:04.0", "0000:20:01.0", "0000:24:00.0"])
+@pytest.mark.parametrize(
+    "silent", ["0000:20:01.0", "0000:21:00.0", "0000:22:00.0", "0000:22:04.0", "0000:24:00.0"]
+)
 def test_a_group_with_an_unreadable_function_is_not_begun(tmp_path: Path, silent: str) -> None:
     tree = two_switches(tmp_path)
     all_ones(tree, silent)
@@ -146,6 +156,18 @@ def test_a_group_with_an_unreadable_function_is_not_begun(tmp_path: Path, silent
     ((group, reason),) = found.unreadable
     assert group == TOP
     assert reason == f"{silent} does not answer: it reads as all ones"
+
+
+def test_a_group_with_an_unreadable_vf_is_not_begun(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    virtual = nic("0000:24:00.1", below=NIC_PORT)
+    tree.add(replace(virtual, physical_function=NIC, group=9, iommu="dmar0"))
+    all_ones(tree, "0000:24:00.1")
+
+    found = planned(tree, handing_over(Attach.VF))
+
+    assert found.writes == ()
+    assert found.unreadable == ((TOP, "0000:24:00.1 does not answer: it reads as all ones"),)
 
 
 @pytest.mark.parametrize("enable", ["1", "2", "no number"])

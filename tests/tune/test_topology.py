@@ -79,3 +79,14 @@ def test_a_function_that_does_not_answer_is_shown_with_its_problem(tmp_path: Pat
     assert "does not answer" in str(problem)
     assert found[NIC].state
     assert found["0000:20:01.0"].codes() == [ExitCode.UNREADABLE]
+
+
+def test_what_is_below_an_unknown_bridge_is_a_tree_of_its_own(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    (tree.directory("0000:21:00.0") / "uevent").unlink()
+    host = opened(tree)
+
+    found = topology(host, surveyed(host), {}, everything=True)
+
+    tops = [str(node.function.address) for node in found]
+    assert tops == ["0000:20:01.0", "0000:22:00.0", NIC_PORT]
