@@ -37,7 +37,7 @@ def list_profiles(source: FromOption = None) -> None:
                 broken.append(error)
             else:
                 rows.append((name, loaded.source.origin, loaded.profile.summary))
-    width = max(len(name) for name, _, _ in rows)
+    width = max((len(name) for name, _, _ in rows), default=0)
     show.lines(f"{name:{width}}  {origin:7}  {summary}" for name, origin, summary in rows)
     show.end(broken, ExitCode.of_several([error.exit_code for error in broken]))
 

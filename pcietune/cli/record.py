@@ -19,9 +19,10 @@ def record(
 
     `pcietune record host.tar`
     """
+    from pcietune.cli import show
     from pcietune.host.recording import record as write_archive
     from pcietune.host.source import open_host
 
     with open_host(source) as host:
         write_archive(host, file)
-    typer.echo(f"recorded {len(host.functions())} functions in {file}")
+    show.lines([f"recorded {len(host.functions())} functions in {file}"])

@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 from itertools import chain
 
-import typer
-
 from pcietune.cli import show
 from pcietune.errors import ExitCode
-from pcietune.report.document import encode
 from pcietune.report.fill_document import document
+from pcietune.report.json_text import encode
 from pcietune.report.outcome import Outcome
 
 
@@ -29,5 +27,5 @@ def print_outcome(
     if not as_json:
         show.lines(chain.from_iterable(sections))
     elif exit_code is not ExitCode.INTERRUPTED:
-        typer.echo(encode(document(outcome, exit_code)))
+        show.document(encode(document(outcome, exit_code)))
     show.end(() if as_json else outcome.errors, exit_code)

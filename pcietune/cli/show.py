@@ -1,6 +1,7 @@
 """Put a run's outcome on the terminal: results on stdout, all else on stderr."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 import typer
 from rich.console import Console
@@ -8,6 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from pcietune.errors import ExitCode, PcietuneError
+from pcietune.report.printable import printable
 
 _STYLES = {
     "FAIL": "bold red",
@@ -25,38 +27,44 @@ _STYLES = {
 def lines(text: Iterable[str]) -> None:
     """Print lines on stdout, each coloured by its first word where stdout is a terminal."""
     console = Console(soft_wrap=True, highlight=False)
-    for line in text:
-        console.print(Text(line, style=_STYLES.get(line.split(" ", 1)[0], "")))
+    with _results():
+        for line in text:
+            console.print(Text(printable(line), style=_STYLES.get(line.split(" ", 1)[0], "")))
 
 
-def error(failure: PcietuneError) -> None:
-    """Print what is wrong, and what to try, on stderr."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(Text(f"pcietune: {failure}"))
-    if failure.hint:
-        console.print(Text(f"  try: {failure.hint}"))
+def document(text: str) -> None:
+    """Print a JSON document on stdout, in UTF-8 whatever the locale."""
+    with _results():
+        typer.echo(text.encode())
 
 
 def trees(for_terminal: Iterable[Tree], plain: Iterable[str]) -> None:
     """Print trees where stdout is a terminal, else the plain lines."""
     console = Console()
-    if console.is_terminal:
+    if not console.is_terminal:
+        lines(plain)
+        return
+    with _results():
         for tree in for_terminal:
             console.print(tree, soft_wrap=True)
-    else:
-        lines(plain)
+
+
+def error(failure: PcietuneError) -> None:
+    """Print what is wrong, and what to try, on stderr."""
+    note(str(failure))
+    if failure.hint:
+        _aside(Text(f"  try: {printable(failure.hint)}"))
 
 
 def note(what: str) -> None:
     """Print something worth knowing on stderr."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(f"pcietune: {what}"))
+    _aside(Text("\n".join(map(printable, f"pcietune: {what}".split("\n")))))
 
 
 def progress(what: str) -> None:
     """Print what is being done on stderr, if that is a terminal."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    if console.is_terminal:
-        console.print(Text(what, style="dim"))
+    if Console(stderr=True).is_terminal:
+        _aside(Text(what, style="dim"))
 
 
 def end(errors: Iterable[PcietuneError], exit_code: ExitCode) -> None:
@@ -68,3 +76,27 @@ def end(errors: Iterable[PcietuneError], exit_code: ExitCode) -> None:
     for failure in errors:
         error(failure)
     raise typer.Exit(int(exit_code))
+
+
+@contextmanager
+def _results() -> Iterator[None]:
+    """End the command with 1 where stdout takes no more: what was found out is not told.
+
+    A reader that left early is Typer's business.
+
+    Raises:
+        typer.Exit: Stdout is full.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        note(f"the result could not be printed: {failure.strerror}")
+        raise typer.Exit(1) from failure
+
+
+def _aside(text: Text) -> None:
+    """Print on stderr, as far as that takes it: no work ends for lack of a listener."""
+    with suppress(OSError):
+        Console(stderr=True, soft_wrap=True, highlight=False).print(text)

@@ -45,7 +45,7 @@ def topo(
         roles = {} if outcome.match is None else assign_roles(outcome.match.profile, fabric, host)
         nodes = topology(host, fabric, roles, everything=everything)
     if as_json:
-        typer.echo(topology_document(nodes))
+        show.document(topology_document(nodes))
     else:
         show.trees(trees(nodes), plain_lines(nodes))
     codes = [code for node in nodes for code in node.codes()]

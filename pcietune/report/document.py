@@ -120,8 +120,3 @@ class Document(msgspec.Struct, kw_only=True, frozen=True):
     power_cycle_required: bool
     errors: list[ErrorDocument]
     exit: int
-
-
-def encode(document: Document) -> str:
-    """Return the document as JSON text, indented, its keys in the order of the schema."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()

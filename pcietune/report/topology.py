@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from rich.markup import escape
 from rich.tree import Tree
 
 from pcietune import __version__
 from pcietune.model.function import FunctionState, LinkState
 from pcietune.registers.express import PortType
+from pcietune.report.json_text import encode
+from pcietune.report.printable import printable
 from pcietune.tune.judge_ports import acs_bits
 from pcietune.tune.topology import Node
 
@@ -61,7 +64,7 @@ def topology_document(nodes: Sequence[Node]) -> str:
     whole = TopologyDocument(
         schema=SCHEMA, pcietune=__version__, functions=[_document(node) for node in nodes]
     )
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    return encode(whole)
 
 
 def plain_lines(nodes: Iterable[Node], depth: int = 0) -> Iterable[str]:
@@ -74,7 +77,7 @@ def plain_lines(nodes: Iterable[Node], depth: int = 0) -> Iterable[str]:
 def trees(nodes: Iterable[Node]) -> Iterable[Tree]:
     """Yield a tree for a terminal for each root port."""
     for node in nodes:
-        tree = Tree(label(node), highlight=True)
+        tree = Tree(_shown(node), highlight=True)
         _grow(tree, node)
         yield tree
 
@@ -107,7 +110,12 @@ def label(node: Node) -> str:
 
 def _grow(tree: Tree, node: Node) -> None:
     for child in node.children:
-        _grow(tree.add(label(child), highlight=True), child)
+        _grow(tree.add(_shown(child), highlight=True), child)
+
+
+def _shown(node: Node) -> str:
+    """Return what one line of a terminal's tree says, with nothing that rich takes for markup."""
+    return escape(printable(label(node)))
 
 
 def _link(link: LinkState | None) -> str:

@@ -16,8 +16,9 @@ from tune.profiles import PROFILE, rule, with_ports
 
 from pcietune.errors import ExitCode, LockedError
 from pcietune.model.profile import Layout, RoleName
-from pcietune.report.document import Document, ResidualDocument, encode
+from pcietune.report.document import Document, ResidualDocument
 from pcietune.report.fill_document import document
+from pcietune.report.json_text import encode
 from pcietune.report.outcome import Outcome
 
 TOP = "0000:20:01.0/00.0"
