@@ -52,6 +52,11 @@ def read_link(files: HostFiles, path: str, address: PciAddress) -> LinkState:
     return link
 
 
+def number_of_virtual_functions(files: HostFiles, path: str) -> int:
+    """Return how many VFs a function has, at most as many as NumVFs, of 16 bits, can say."""
+    return min(files.number(f"{path}/sriov_numvfs") or 0, 0xFFFF)
+
+
 def _check_presence(files: HostFiles, path: str, address: PciAddress) -> None:
     if not files.exists(f"{path}/uevent"):
         raise ConfigSpaceError(
@@ -71,7 +76,7 @@ def _speed(text: str | None) -> str | None:
 
 def _virtual_functions(files: HostFiles, path: str) -> tuple[PciAddress, ...]:
     """Return the VFs in order; the directory is not listed for it, since it holds scores."""
-    count = files.number(f"{path}/sriov_numvfs") or 0
+    count = number_of_virtual_functions(files, path)
     found = (_function_behind(files, f"{path}/virtfn{index}") for index in range(count))
     return tuple(address for address in found if address is not None)
 

@@ -82,7 +82,7 @@ def decode_manifest(data: bytes, source: str) -> Manifest:
                 hint=f"this pcietune reads version {_VERSION}; use the one that recorded it",
             )
         return msgspec.json.decode(data, type=Manifest)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise BadInputError(
             f"{source}: {MANIFEST} is broken: {error}", hint="record the host again"
         ) from error

@@ -1,11 +1,11 @@
 """Makes a host archive: all that pcietune reads of a host, and nothing personal."""
 
-import tempfile
 from pathlib import Path
 
 from pcietune import __version__
 from pcietune.errors import PcietuneError
 from pcietune.host.archive import pack
+from pcietune.host.function_state import number_of_virtual_functions
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS, UNITS
 from pcietune.host.kernel_command_line import without_private_values
@@ -23,6 +23,7 @@ from pcietune.host.recorded_config import UNPRIVILEGED_SIZES
 from pcietune.host.recorded_tree import RecordedTree
 from pcietune.host.serial_numbers import zero_serial_numbers
 from pcietune.host.sysfs import SysfsHost
+from pcietune.host.temporary import temporary_directory
 from pcietune.model.function import PciFunction
 from pcietune.registers.config_space import EXTENDED_SIZE
 
@@ -65,8 +66,8 @@ def record(host: SysfsHost, destination: Path) -> None:
     Raises:
         NotPermittedError: The archive cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="pcietune-") as directory:
-        tree = RecordedTree(host.files, Path(directory))
+    with temporary_directory() as directory:
+        tree = RecordedTree(host.files, directory)
         _record_platform(tree, config_acs=host.knows_config_acs())
         unread = {}
         for function in host.functions():
@@ -76,7 +77,7 @@ def record(host: SysfsHost, destination: Path) -> None:
                 unread[str(function.address)] = lacking
         manifest = Manifest(pcietune=__version__, unread=unread, errors=tree.errors)
         tree.put(MANIFEST, manifest.encode())
-        pack(Path(directory), destination)
+        pack(directory, destination)
 
 
 def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
@@ -110,7 +111,7 @@ def _record_function(tree: RecordedTree, path: str) -> None:
         tree.make_directory(driver)
     for name in _LINKS:
         tree.copy_link(f"{path}/{name}")
-    for index in range(tree.source.number(f"{path}/sriov_numvfs") or 0):
+    for index in range(number_of_virtual_functions(tree.source, path)):
         tree.copy_link(f"{path}/virtfn{index}")
     for name in tree.source.names(f"{path}/vfio-dev"):
         tree.make_directory(f"{path}/vfio-dev/{name}")

@@ -1,17 +1,18 @@
 """Where a host comes from: the machine itself, a host archive, or a directory like one."""
 
 import shutil
-import tempfile
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, NotPermittedError
 from pcietune.host.archive import unpack
 from pcietune.host.functions import DEVICES
 from pcietune.host.host_files import HostFiles
 from pcietune.host.manifest import MANIFEST, decode_manifest
 from pcietune.host.sysfs import SysfsHost
+from pcietune.host.temporary import temporary_directory
 
 _LIVE_ROOT = Path("/")
 
@@ -34,23 +35,45 @@ def open_host(source: Path | None, *, copied: bool = False) -> Iterator[SysfsHos
     if source is None:
         yield SysfsHost(HostFiles(_LIVE_ROOT, recorded=False))
         return
-    if not source.exists():
-        raise BadInputError(
-            f"{source}: there is no such file or directory",
-            hint="name a file that pcietune record made",
-        )
-    if source.is_dir() and not copied:
+    is_directory = _is_directory(source)
+    if is_directory and not copied:
         yield _recorded(source, source)
         return
-    with tempfile.TemporaryDirectory(prefix="pcietune-") as directory:
-        root = Path(directory) / "host"
-        if source.is_dir():
+    with temporary_directory() as directory:
+        root = directory / "host"
+        if is_directory:
             _check_directory(source)
-            shutil.copytree(source, root, symlinks=True)
+            _copy(source, root)
         else:
             root.mkdir()
             unpack(source, root)
         yield _recorded(root, source)
+
+
+def _is_directory(source: Path) -> bool:
+    try:
+        return stat.S_ISDIR(source.stat().st_mode)
+    except PermissionError as error:
+        raise NotPermittedError(
+            f"{source}: this user may not look there", hint="run pcietune as root"
+        ) from error
+    except FileNotFoundError as error:
+        raise BadInputError(
+            f"{source}: there is no such file or directory",
+            hint="name a file that pcietune record made",
+        ) from error
+    except OSError as error:
+        raise BadInputError(f"{source}: {error.strerror}") from error
+
+
+def _copy(source: Path, root: Path) -> None:
+    try:
+        shutil.copytree(source, root, symlinks=True)
+    except shutil.Error as error:  # one for all files; the first will do
+        file, _, why = error.args[0][0]
+        raise NotPermittedError(f"cannot copy {file}: {why}") from error
+    except OSError as error:
+        raise NotPermittedError(f"cannot copy {source}: {error.strerror}") from error
 
 
 def _recorded(root: Path, source: Path) -> SysfsHost:
@@ -64,7 +87,10 @@ def _recorded(root: Path, source: Path) -> SysfsHost:
         )
     if not files.exists(MANIFEST):
         return SysfsHost(files)
-    data = Path(files.path(MANIFEST)).read_bytes()
+    try:
+        data = Path(files.path(MANIFEST)).read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{source}: {MANIFEST} cannot be read: {error.strerror}") from error
     return SysfsHost(files, unread=decode_manifest(data, str(source)).unread_by_address())
 
 

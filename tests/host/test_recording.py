@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from host.hindered import files_of_at_most
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, gpu, nic
 from trees.host import TreeHost
 from trees.machines import one_switch
 
-from pcietune.errors import ConfigSpaceError, NotPermittedError
+from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.recording import record
 from pcietune.host.source import open_host
@@ -195,6 +196,50 @@ def test_pcietunes_own_files_are_recorded(tree: TreeHost, archive: Path) -> None
         "etc/pcietune/profiles.d/ours.yaml",
         "run/pcietune/undo.jsonl",
     } <= set(names)
+
+
+def test_a_link_that_leads_back_is_not_followed_for_ever(tree: TreeHost, archive: Path) -> None:
+    tree.put("etc/pcietune/pcietune.yaml", "mode: vm")
+    for name in ("again", "and-again"):
+        (tree.root / "etc/pcietune" / name).symlink_to(".")
+    _record(tree, archive)
+
+    with tarfile.open(archive) as tar:
+        own = [name for name in tar.getnames() if name.startswith("etc/pcietune/")]
+
+    assert own == ["etc/pcietune/pcietune.yaml"]
+
+
+@pytest.mark.parametrize("target", ["{outside}", "../../../../../../../../{outside}"])
+def test_recording_a_recording_makes_nothing_outside(
+    tmp_path: Path, tree: TreeHost, archive: Path, target: str
+) -> None:
+    outside = tmp_path / "outside"
+    (tree.directory("0000:22:04.0") / "driver").unlink()
+    (tree.directory("0000:22:04.0") / "driver").symlink_to(target.format(outside=outside))
+
+    with open_host(tree.root) as host, pytest.raises(BadInputError, match="leads out of"):
+        record(host, archive)
+
+    assert not outside.exists()
+
+
+def test_no_more_vfs_are_looked_for_than_a_function_can_have(tree: TreeHost, archive: Path) -> None:
+    (tree.directory("0000:24:00.0") / "sriov_numvfs").write_text("9" * 30)
+    _record(tree, archive)
+
+    with open_host(archive) as host:
+        assert host.state(host.functions()[-1]).virtual_functions == ()
+
+
+def test_a_recording_for_which_there_is_no_room_is_told(tree: TreeHost, archive: Path) -> None:
+    with (
+        files_of_at_most(1000),
+        pytest.raises(NotPermittedError, match=r"cannot write .*/config: File too large"),
+    ):
+        _record(tree, archive)
+
+    assert not archive.exists()
 
 
 def test_an_amd_iommu_below_its_function_is_recorded(tmp_path: Path, archive: Path) -> None:

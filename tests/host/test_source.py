@@ -4,10 +4,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from host.hindered import as_nobody, files_of_at_most
 from trees.host import TreeHost
 from trees.machines import one_switch
 
-from pcietune.errors import BadInputError, ExitCode
+from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.host.archive import pack
 from pcietune.host.host_files import HostFiles
 from pcietune.host.recording import record
@@ -110,6 +111,7 @@ def test_this_machines_own_root_is_no_recording(source: str) -> None:
         ('{"format": "something else", "version": 1}', "is not a host archive of pcietune"),
         ('{"format": "pcietune host archive", "version": 2}', "archive version 2 is not known"),
         ("no JSON", "manifest.json is broken: JSON is malformed"),
+        ('{"deep": ' + "[" * 100_000, "manifest.json is broken: maximum recursion depth"),
         (
             '{"format": "pcietune host archive", "version": 1, "unread": []}',
             "manifest.json is broken: Expected `object`, got `array` - at `$.unread`",
@@ -126,6 +128,38 @@ def test_a_manifest_that_cannot_be_understood_is_refused(
     tree.put("manifest.json", manifest)
 
     assert message in str(_refused(tree.root))
+
+
+def test_a_manifest_that_is_no_file_is_refused(tree: TreeHost) -> None:
+    (tree.root / "manifest.json").mkdir()
+
+    assert "manifest.json cannot be read: Is a directory" in str(_refused(tree.root))
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    assert "File name too long" in str(_refused(Path("x" * 300)))
+
+
+def test_a_place_where_this_user_may_not_look_is_told_from_one_without_a_file(
+    tmp_path: Path,
+) -> None:
+    tmp_path.chmod(0o000)
+
+    with (
+        as_nobody(),
+        pytest.raises(NotPermittedError, match="this user may not look there"),
+        open_host(tmp_path / "host.tar"),
+    ):
+        pass
+
+
+def test_a_copy_for_which_there_is_no_room_is_told(tree: TreeHost) -> None:
+    with (
+        files_of_at_most(1000),
+        pytest.raises(NotPermittedError, match=r"cannot copy .*/config: .*File too large"),
+        open_host(tree.root, copied=True),
+    ):
+        pass
 
 
 def test_a_manifest_that_leads_out_is_refused(tree: TreeHost) -> None:

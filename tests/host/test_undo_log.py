@@ -1,13 +1,11 @@
 """The undo record: whole on the disk before each write, and true after a kill."""
 
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from host.hindered import files_of_at_most
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
@@ -247,7 +245,7 @@ def test_a_recording_that_lacks_run_is_given_one(tmp_path: Path) -> None:
 def test_a_disk_without_room_for_the_header_is_told_before_anything_is_written(
     files: HostFiles,
 ) -> None:
-    with _files_of_at_most(10), pytest.raises(NotPermittedError) as raised:
+    with files_of_at_most(10), pytest.raises(NotPermittedError) as raised:
         UndoLog.open(files, BOOT)
 
     assert str(raised.value) == (
@@ -261,7 +259,7 @@ def test_a_line_for_which_there_is_no_room_is_taken_back(files: HostFiles) -> No
     with UndoLog.open(files, BOOT) as log:
         log.begin(FIRST)
         whole = _file(files).read_bytes()
-        with _files_of_at_most(len(whole) + 10), pytest.raises(NotPermittedError):
+        with files_of_at_most(len(whole) + 10), pytest.raises(NotPermittedError):
             log.begin(SECOND)
 
         assert _file(files).read_bytes() == whole
@@ -317,14 +315,3 @@ def test_a_record_that_somebody_else_could_change_is_refused(files: HostFiles) -
 
     with pytest.raises(BadInputError, match=r"undo\.jsonl may be written by others than root"):
         read_undo_record(files)
-
-
-@contextmanager
-def _files_of_at_most(size: int) -> Iterator[None]:
-    """Let the kernel cut off what is written past ``size``, as a full file system does."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
