@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from pcietune.errors import BadInputError, ConfigSpaceError, PcietuneError
+from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError, PcietuneError
 from pcietune.host.off_switch import why_switched_off
 from pcietune.host.profile_store import LoadedProfile, Origin, Profiles, shipped_profiles
 from pcietune.host.settings_file import load_settings
@@ -107,10 +107,14 @@ def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Ou
 
 def look_again(host: SysfsHost, fabric: Fabric, outcome: Outcome) -> None:
     """Fill in the findings, from registers as they were last read."""
-    if outcome.match is not None and outcome.mode is not None:
-        outcome.audit = audit(
-            host, fabric, outcome.match.profile, outcome.mode, record_of_this_boot(host)
-        )
+    if outcome.match is None or outcome.mode is None:
+        return
+    record: UndoRecord | NotPermittedError | None
+    try:
+        record = record_of_this_boot(host)
+    except NotPermittedError as error:
+        record = error
+    outcome.audit = audit(host, fabric, outcome.match.profile, outcome.mode, record)
 
 
 def record_of_this_boot(host: SysfsHost) -> UndoRecord | None:

@@ -17,6 +17,8 @@ _HINTS = {
     errno.EROFS: "is /run mounted read-only?",
     errno.EACCES: "run pcietune as root",
     errno.EPERM: "run pcietune as root",
+    errno.ENOTDIR: "something else stands where the directory belongs: remove it",
+    errno.EEXIST: "something else stands where the directory belongs: remove it",
     errno.ELOOP: "a link stands there, which pcietune did not make: remove it",
 }
 
@@ -51,13 +53,17 @@ def open_run_file(files: HostFiles, name: str, flags: int) -> int:
         flags: As ``os.open`` takes them; a link is never followed.
 
     Raises:
-        BadInputError: On a live host, somebody else owns the file or may write it.
+        BadInputError: It is no plain file; or on a live host, somebody else owns it or may write
+            it.
         OSError: It cannot be opened.
     """
     path = run_path(files, name)
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe would wait for another end
+    descriptor = os.open(path, flags | careful, 0o600)
     try:
-        _check_owner(files, path, os.fstat(descriptor))
+        status = os.fstat(descriptor)
+        _check_plain(path, status)
+        _check_owner(files, path, status)
     except BadInputError:
         os.close(descriptor)
         raise
@@ -79,10 +85,24 @@ def sync_run_directory(files: HostFiles) -> None:
 
 def cannot_keep(what: str, files: HostFiles, error: OSError) -> NotPermittedError:
     """Return the error for a run file that the kernel does not let pcietune keep."""
+    return _refused("keep", what, files, error)
+
+
+def cannot_read(what: str, files: HostFiles, error: OSError) -> NotPermittedError:
+    """Return the error for a run file that the kernel does not let pcietune read."""
+    return _refused("read", what, files, error)
+
+
+def _refused(verb: str, what: str, files: HostFiles, error: OSError) -> NotPermittedError:
     return NotPermittedError(
-        f"cannot keep {what} in {files.path(_RUN_DIRECTORY)}: {error.strerror}",
+        f"cannot {verb} {what} in {files.path(_RUN_DIRECTORY)}: {error.strerror}",
         hint=_HINTS.get(error.errno or 0, ""),
     )
+
+
+def _check_plain(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise BadInputError(f"{path} is no plain file", hint=f"remove it: rm -r {path}")
 
 
 def _check_owner(files: HostFiles, path: Path, status: os.stat_result) -> None:

@@ -75,13 +75,16 @@ def decode_record(data: bytes, path: Path) -> UndoRecord:
     if not isinstance(header, Header) or header.format != _FORMAT or header.version != _VERSION:
         raise _broken(path, 1, f"it is not the header of a {_FORMAT}, version {_VERSION}")
     changes: list[RecordedChange] = []
+    begun: dict[str, list[int]] = {}  # by group: which changes have not ended yet
     found: list[UndoEntry] = []
     for number, line in enumerate(lines[1:], start=2):
         match line:
             case Begun(change):
+                begun.setdefault(change.group, []).append(len(changes))
                 changes.append(RecordedChange(change, Outcome.BEGUN))
             case Settled(group, outcome):
-                changes = [_settled(change, group, outcome) for change in changes]
+                for index in begun.pop(group, ()):
+                    changes[index] = RecordedChange(changes[index].entry, outcome)
             case Found(change):
                 found.append(change)
             case Header():
@@ -89,16 +92,10 @@ def decode_record(data: bytes, path: Path) -> UndoRecord:
     return UndoRecord(header.boot_id, tuple(changes), tuple(found))
 
 
-def _settled(change: RecordedChange, group: str, outcome: Outcome) -> RecordedChange:
-    if change.entry.group != group or change.outcome is not Outcome.BEGUN:
-        return change
-    return RecordedChange(change.entry, outcome)
-
-
 def _decode(line: bytes, path: Path, number: int) -> Line:
     try:
         return msgspec.json.decode(line, type=Line, dec_hook=_decode_address)
-    except (msgspec.MsgspecError, UnicodeDecodeError, BadInputError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, BadInputError) as error:
         raise _broken(path, number, str(error)) from error
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Self
 
 from pcietune import __version__
-from pcietune.errors import NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run_files import (
     cannot_keep,
+    cannot_read,
     make_run_directory,
     open_run_file,
     run_path,
@@ -45,10 +45,7 @@ def read_undo_record(files: HostFiles) -> UndoRecord | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise NotPermittedError(
-            f"cannot read {_WHAT} {run_path(files, _RECORD)}: {error.strerror}",
-            hint="run pcietune as root",
-        ) from error
+        raise cannot_read(_WHAT, files, error) from error
     return decode_record(data, run_path(files, _RECORD))
 
 

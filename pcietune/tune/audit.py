@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pcietune.address import PciAddress
-from pcietune.errors import BadInputError, ExitCode
+from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import (
@@ -30,6 +30,8 @@ from pcietune.tune.port_requirements import port_requirements
 from pcietune.tune.roles import assign_roles
 
 UNFINISHED = "apply.unfinished"
+
+_ALL_ENDED = Value("every change finished or undone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,11 @@ class Audit:
 
 
 def audit(
-    host: HostAccess, fabric: Fabric, profile: Profile, mode: ModeName, record: UndoRecord | None
+    host: HostAccess,
+    fabric: Fabric,
+    profile: Profile,
+    mode: ModeName,
+    record: UndoRecord | NotPermittedError | None,
 ) -> Audit:
     """Judge ``host``.
 
@@ -69,7 +75,8 @@ def audit(
         fabric: Its functions, with port types for all bridges above the profile's functions.
         profile: The yardstick.
         mode: The duty.
-        record: What an earlier apply of this boot left; None if there is nothing.
+        record: What an earlier apply of this boot left; None if there is nothing, and the error if
+            this user may not look.
 
     Raises:
         BadInputError: The profile does not have the mode, or contradicts itself on this host.
@@ -91,7 +98,9 @@ def audit(
         findings += judge_ats(host, fabric, group, profile.roles[RoleName.NIC], wanted.ats)
         findings += judge_groups(host, fabric, group, wanted.groups)
     findings += [judged.finding for judged in bits]
-    if record is not None:
+    if isinstance(record, NotPermittedError):
+        findings.append(Finding.unread(UNFINISHED, HOST, _ALL_ENDED, record))
+    elif record is not None:
         findings += _unfinished(record)
     return Audit(
         profile=profile,
@@ -114,7 +123,7 @@ def _unfinished(record: UndoRecord) -> list[Finding]:
             Severity.WARNING,
             State.FAIL,
             Value(f"{sum(e.group == group for e in record.unfinished)} changes begun"),
-            Value("every change finished or undone"),
+            _ALL_ENDED,
             "an apply was killed in the middle of this switch group",
             Remedy(RemedyKind.REGISTER, "pcietune apply finishes it, pcietune restore undoes it"),
         )

@@ -128,3 +128,14 @@ def test_a_lock_that_others_may_write_is_refused(files: HostFiles) -> None:
         locked(files, "apply", wait_s=0, on_wait=_nobody_waits),
     ):
         pass
+
+
+def test_a_pipe_is_no_lock(files: HostFiles) -> None:
+    (files.root / "run/pcietune").mkdir()
+    os.mkfifo(files.root / "run/pcietune/lock")
+
+    with (
+        pytest.raises(BadInputError, match=r"run/pcietune/lock is no plain file"),
+        locked(files, "apply", wait_s=0, on_wait=_nobody_waits),
+    ):
+        pass

@@ -1,11 +1,13 @@
 """The undo record: whole on the disk before each write, and true after a kill."""
 
 import os
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from host.hindered import files_of_at_most
+from host.hindered import as_nobody, files_of_at_most
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
@@ -278,6 +280,40 @@ def test_a_link_in_place_of_the_record_is_not_followed(tmp_path: Path, files: Ho
         UndoLog.open(files, BOOT)
 
     assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_plain_file_is_no_record_and_is_not_waited_for(
+    files: HostFiles, make: Callable[[Path], None]
+) -> None:
+    (files.root / "run/pcietune").mkdir()
+    make(_file(files))
+
+    for read in (lambda: read_undo_record(files), lambda: UndoLog.open(files, BOOT)):
+        with pytest.raises(BadInputError, match=r"undo\.jsonl is no plain file$"):
+            read()
+
+
+def test_a_record_that_this_user_may_not_read_has_a_hint(files: HostFiles) -> None:
+    UndoLog.open(files, BOOT).close()
+    files.root.chmod(0o755)
+    with as_nobody(), pytest.raises(NotPermittedError, match="cannot read") as raised:
+        read_undo_record(files)
+
+    assert raised.value.hint == "run pcietune as root"
+
+
+def test_a_long_record_is_read_in_no_more_time_for_each_line(files: HostFiles) -> None:
+    with UndoLog.open(files, BOOT) as log:
+        log.begin(FIRST)
+        log.settle(GROUP, kept=True)
+    header, *lines = _file(files).read_bytes().splitlines(keepends=True)
+    _file(files).write_bytes(header + b"".join(lines) * 50_000)
+
+    start = time.monotonic()
+    assert len(_read(files).changes) == 50_000
+
+    assert time.monotonic() - start < 30  # a second; half an hour if each line looked at all
 
 
 def test_a_directory_that_others_may_write_is_refused(files: HostFiles) -> None:

@@ -5,15 +5,16 @@ import pytest
 from trees.fabrics import two_switches
 from trees.machines import one_switch
 from tune.faults import set_word
-from tune.judged import NIC, NIC_PORT, finding, judge, judged, opened
+from tune.judged import NIC, NIC_PORT, finding, judge, judged, opened, surveyed
 from tune.profiles import PROFILE
 from tune.undo_in_memory import BOOT_ID
 
 from pcietune.address import PciAddress
-from pcietune.errors import BadInputError, ExitCode
+from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord
+from pcietune.tune.audit import audit
 
 ATS_CONTROL = 0x112  # of a NIC in the trees: ATS follows the serial number
 
@@ -80,3 +81,16 @@ def test_a_killed_apply_is_told_with_its_switch_group(tmp_path: Path) -> None:
     )
     assert told.remedy
     assert told.remedy.kind is RemedyKind.REGISTER
+
+
+def test_a_record_that_this_user_may_not_read_is_no_proof_that_every_apply_ended(
+    tmp_path: Path,
+) -> None:
+    host = opened(one_switch(tmp_path))
+    refusal = NotPermittedError("cannot read the undo record", hint="run pcietune as root")
+
+    audited = audit(host, surveyed(host), PROFILE, ModeName.VM, refusal)
+
+    found = finding(audited, "apply.unfinished", "host")
+    assert (found.state, found.reason) == (State.ERROR, "cannot read the undo record")
+    assert audited.exit_code() == ExitCode.NOT_PERMITTED
