@@ -46,10 +46,17 @@ class Remedy:
     Attributes:
         kind: Where it works.
         command: What to run, or one sentence where no command does it.
+        power_cycle: Whether the host must be without power for it.
     """
 
     kind: RemedyKind
     command: str
+    power_cycle: bool = False
+
+    @property
+    def reboot(self) -> bool:
+        """Whether it works only from the next boot on."""
+        return self.kind in (RemedyKind.KERNEL_ARGS, RemedyKind.FIRMWARE, RemedyKind.BIOS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pcietune import __version__
 from pcietune.errors import PcietuneError
-from pcietune.model.finding import Finding, RemedyKind, Severity, State, Value
+from pcietune.model.finding import Finding, Severity, State, Value
 from pcietune.model.plan import HeldBack, PlannedWrite
 from pcietune.report.document import (
     SCHEMA,
@@ -45,8 +45,8 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         residual=list(_residual(outcome, findings)),
         changed=outcome.changed,
         disabled=outcome.disabled,
-        reboot_required=outcome.needs(RemedyKind.KERNEL_ARGS, RemedyKind.FIRMWARE, RemedyKind.BIOS),
-        power_cycle_required=outcome.needs(RemedyKind.HARDWARE),
+        reboot_required=any(remedy.reboot for remedy in outcome.remedies()),
+        power_cycle_required=any(remedy.power_cycle for remedy in outcome.remedies()),
         errors=[
             ErrorDocument(message=str(error), hint=error.hint)
             for error in (*outcome.errors, *_group_errors(outcome))

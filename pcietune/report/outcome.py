@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from pcietune.errors import ExitCode, PcietuneError
-from pcietune.model.finding import RemedyKind, Severity, State
+from pcietune.model.finding import Remedy, Severity, State
 from pcietune.model.plan import Plan
 from pcietune.model.platform import Platform
 from pcietune.model.profile import ModeName
@@ -83,12 +83,12 @@ class Outcome:
             or (self.restoration is not None and self.restoration.restored)
         )
 
-    def needs(self, *kinds: RemedyKind) -> bool:
-        """Return whether a finding that counts fails and its remedy is one of ``kinds``."""
-        return self.audit is not None and any(
-            finding.state is State.FAIL
+    def remedies(self) -> list[Remedy]:
+        """Return the remedies of the findings that fail and count."""
+        return [
+            finding.remedy
+            for finding in (() if self.audit is None else self.audit.findings)
+            if finding.state is State.FAIL
             and finding.severity is not Severity.INFO
             and finding.remedy is not None
-            and finding.remedy.kind in kinds
-            for finding in self.audit.findings
-        )
+        ]

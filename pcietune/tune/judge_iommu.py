@@ -47,7 +47,8 @@ def judge_iommu(
         "" if enabled else "no IOMMU is on: VFIO has nothing to isolate functions with",
         None if enabled else _TURN_ON,
     )
-    return [judged, *(_judge_device_tlb(host, groups, unit) for unit in _units(host, groups))]
+    units = [_judge_device_tlb(host, groups, unit) for unit in _units(host, groups)]
+    return [judged, *units, *_unknown_units(host, groups)]
 
 
 def _units(host: HostAccess, groups: Sequence[SwitchGroup]) -> Iterable[IommuUnit]:
@@ -61,6 +62,21 @@ def _units(host: HostAccess, groups: Sequence[SwitchGroup]) -> Iterable[IommuUni
             except PcietuneError:
                 continue  # judged where its ATS is
     return [units[name] for name in sorted(units) if name in names]
+
+
+def _unknown_units(host: HostAccess, groups: Sequence[SwitchGroup]) -> Iterable[Finding]:
+    """Yield what cannot be judged: NICs in an IOMMU group of which no unit is named."""
+    for nic in (nic for group in groups for nic in group.nics):
+        try:
+            state = host.state(nic)
+        except PcietuneError:
+            continue  # judged where its ATS is
+        if state.group is not None and state.iommu_unit not in host.platform().iommu_units:
+            error = ConfigSpaceError(
+                f"{nic.address}: the kernel does not say which IOMMU serves it",
+                hint="compare /sys/class/iommu with dmesg",
+            )
+            yield Finding.unread(DEVICE_TLB, Subject.of(nic), Value("device TLB", "true"), error)
 
 
 def _judge_device_tlb(host: HostAccess, groups: Sequence[SwitchGroup], unit: IommuUnit) -> Finding:

@@ -81,7 +81,8 @@ def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | No
     if quirk is not None and (quirk.dword_acs or want.control in quirk.not_set):
         return Remedy(RemedyKind.HARDWARE, f"none by pcietune: {quirk.says}")
     if want.on and (acs is None or want.control not in acs.supported):
-        return Remedy(RemedyKind.HARDWARE, "a switch, or switch firmware, that offers it")
+        another = "a switch, or switch firmware, that offers it"
+        return Remedy(RemedyKind.HARDWARE, another, power_cycle=True)
     if requirement.writable:
         return Remedy(RemedyKind.REGISTER, "pcietune apply")
     if want.control is AcsControl.TRANSLATION_BLOCKING:

@@ -192,7 +192,9 @@ def test_acs_is_exonerated_where_it_redirects_nothing(pcietune: Pcietune, tmp_pa
         ("port.gpu-side.ReqRedir", GPU_PORT),
         ("port.nic-side.ReqRedir", NIC_PORT),
     ):
-        assert run.finding(finding_id, port).state == "pass"
+        passing = run.finding(finding_id, port)
+        assert passing.state == "pass"
+        assert passing.reason == "redirects nothing here: what is slow or fails has another cause"
 
 
 # openucx/ucx#11412 (A19, F01): without root, 64 bytes of Configuration Space are readable.

@@ -156,3 +156,15 @@ def test_functions_that_vanish_before_their_group_is_read_are_named(tmp_path: Pa
     assert bare.state is State.ERROR
     assert bare.reason.startswith("0000:23:00.0, 0000:24:00.0: ")
     assert [f.id for f in units] == ["iommu.enabled"]  # the NIC's own findings say the rest
+
+
+def test_a_nic_in_a_group_of_which_no_unit_is_named_is_an_error_and_no_pass(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path)
+    (tree.directory(NIC) / "iommu").unlink()
+
+    unknown = finding(judged(tree, DEVICE_TLB), "iommu.device-tlb", NIC)
+
+    assert (unknown.state, unknown.code) == (State.ERROR, ExitCode.UNREADABLE)
+    assert unknown.reason == f"{NIC}: the kernel does not say which IOMMU serves it"
