@@ -45,6 +45,12 @@ LSPCI_NAMES = {
 """The one table from the specification's names to those that lspci, and so the user, says."""
 
 
+def lspci_controls(control: int) -> tuple[str, ...]:
+    """Return the seven named controls of an ACS Control word in lspci's spelling and order."""
+    enabled = AcsControl.decode(control)
+    return tuple(f"{name}{'+' if c in enabled else '-'}" for c, name in LSPCI_NAMES.items())
+
+
 class Acs:
     """One function's ACS.
 

@@ -8,10 +8,10 @@ from rich.tree import Tree
 
 from pcietune import __version__
 from pcietune.model.function import FunctionState, LinkState
+from pcietune.registers.acs import lspci_controls
 from pcietune.registers.express import PortType
 from pcietune.report.json_text import encode
 from pcietune.report.printable import printable
-from pcietune.tune.judge_ports import acs_bits
 from pcietune.tune.topology import Node
 
 SCHEMA = 1
@@ -97,7 +97,7 @@ def label(node: Node) -> str:
     parts.append(f"driver {function.driver}" if function.driver else "no driver")
     if node.acs is not None:
         capability, control = node.acs
-        direct = acs_bits(control)[-1]
+        direct = lspci_controls(control)[-1]
         parts.append(f"ACSCap {capability:#06x} ACSCtl {control:#06x} {direct}")
     elif node.port_type in (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT) and not node.problem:
         parts.append("no ACS")
@@ -159,7 +159,7 @@ def _document(node: Node) -> NodeDocument:
         max_link_width=link.max_width,
         acs_capability=None if acs is None else _word(acs[0]),
         acs_control=None if acs is None else _word(acs[1]),
-        acs_bits=None if acs is None else list(acs_bits(acs[1])),
+        acs_bits=None if acs is None else list(lspci_controls(acs[1])),
         ats_capability=None if ats is None else _word(ats[0]),
         ats_control=None if ats is None else _word(ats[1]),
         ats_enabled=None if ats is None else _enabled(ats),

@@ -11,7 +11,7 @@ from pcietune.model.platform import IommuKind
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.ats import Ats
 from pcietune.registers.express import PortType
-from pcietune.tune.judge_ports import find_acs
+from pcietune.tune.port_acs import find_acs
 
 
 @dataclass(frozen=True, slots=True)

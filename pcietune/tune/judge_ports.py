@@ -8,10 +8,9 @@ from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Severity, State, Subject, Value
-from pcietune.model.function import PciFunction
 from pcietune.model.profile import AcsWant
-from pcietune.model.quirks import quirk_of
-from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
+from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl, lspci_controls
+from pcietune.tune.port_acs import find_acs
 from pcietune.tune.port_reasons import failing_reason, failing_remedy
 from pcietune.tune.port_requirements import PortRequirement
 from pcietune.tune.vfio_use import ISOLATION
@@ -35,12 +34,6 @@ class JudgedBit:
     requirement: PortRequirement
     finding: Finding
     acs: Acs | None
-
-
-def find_acs(host: HostAccess, port: PciFunction) -> Acs | None:
-    """Return the port's ACS with its quirk in mind; None if it has none; errors as Acs.find."""
-    quirk = quirk_of(port)
-    return Acs.find(host.config(port), dword_registers=quirk is not None and quirk.dword_acs)
 
 
 def judge_ports(
@@ -135,15 +128,9 @@ def _finding_id(requirement: PortRequirement) -> str:
     return f"port.{requirement.place}.{LSPCI_NAMES[requirement.want.control]}"
 
 
-def acs_bits(control: int) -> tuple[str, ...]:
-    """Return all seven controls of an ACS Control word in lspci's spelling and order."""
-    enabled = AcsControl.decode(control)
-    return tuple(f"{name}{'+' if c in enabled else '-'}" for c, name in LSPCI_NAMES.items())
-
-
 def _word(control: int, asked: AcsControl, *, on: bool) -> Value:
     text = f"{AcsWant(asked, on)} in ACSCtl {control:#06x}"
-    return Value(text, f"{control:#06x}", acs_bits(control))
+    return Value(text, f"{control:#06x}", lspci_controls(control))
 
 
 def _merged(control: int, want: AcsWant) -> str:

@@ -9,7 +9,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.undo import Outcome, UndoEntry, UndoRecord
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.fields import MaskedWrite
-from pcietune.tune.judge_ports import find_acs
+from pcietune.tune.port_acs import find_acs
 from pcietune.tune.vfio_use import why_in_use, why_relied_on
 
 _EVER_WRITTEN = ~AcsControl.P2P_EGRESS_CONTROL
