@@ -51,12 +51,13 @@ def show_profile(
 
     `pcietune profile show gpu-rdma > /etc/pcietune/profiles.d/ours.yaml`
     """
+    from pcietune.cli import show
     from pcietune.host.profile_store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
 
     with open_host(source) as host:
         loaded = Profiles(host.files, shipped_profiles()).load(profile)
-        typer.echo(loaded.source.path.read_text(encoding="utf-8"), nl=False)
+        show.document(loaded.source.path.read_text(encoding="utf-8"))
 
 
 @app.command("match")

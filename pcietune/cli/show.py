@@ -1,7 +1,10 @@
 """Put a run's outcome on the terminal: results on stdout, all else on stderr."""
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -33,9 +36,9 @@ def lines(text: Iterable[str]) -> None:
 
 
 def document(text: str) -> None:
-    """Print a JSON document on stdout, in UTF-8 whatever the locale."""
+    """Print a document on stdout as it is, in UTF-8 whatever the locale."""
     with _results():
-        typer.echo(text.encode())
+        typer.echo(text.removesuffix("\n").encode())
 
 
 def trees(for_terminal: Iterable[Tree], plain: Iterable[str]) -> None:
@@ -93,6 +96,8 @@ def _results() -> Iterator[None]:
         raise
     except OSError as failure:
         note(f"the result could not be printed: {failure.strerror}")
+        with Path(os.devnull).open("wb") as nowhere:  # for what is left, else Python ends with 120
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         raise typer.Exit(1) from failure
 
 

@@ -35,7 +35,7 @@ class UndoEntry:
 class Outcome(StrEnum):
     """How a recorded change ended."""
 
-    BEGUN = "begun"  # its run never said: it was killed
+    BEGUN = "begun"  # its run never said: it is at work, was killed, or could not undo it
     KEPT = "kept"
     UNDONE = "undone"
 
@@ -64,7 +64,7 @@ class UndoRecord:
 
     @property
     def unfinished(self) -> tuple[UndoEntry, ...]:
-        """Changes whose run was killed before it could say how they ended."""
+        """Changes whose run has not said how they ended."""
         return tuple(c.entry for c in self.changes if c.outcome is Outcome.BEGUN)
 
 

@@ -32,7 +32,7 @@ def _after(outcome: Outcome) -> str:
     if any(finding.code is ExitCode.NOT_PERMITTED for finding in unread):
         return "run it as root: registers could not be read"
     if any(finding.id == UNFINISHED for finding in failing):
-        return "an apply was killed: pcietune apply finishes it, pcietune restore undoes it"
+        return "an apply did not end well: pcietune apply finishes it, pcietune restore undoes it"
     if any(f.remedy is not None and f.remedy.kind is RemedyKind.REGISTER for f in failing):
         return "pcietune plan shows the writes, pcietune apply makes them"
     if failing or unread:

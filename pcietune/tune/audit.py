@@ -114,7 +114,7 @@ def audit(
 
 
 def _unfinished(record: UndoRecord) -> list[Finding]:
-    """Tell of changes whose run was killed: the registers say how far it came."""
+    """Tell of changes whose run did not say how they ended: the registers say how far it came."""
     groups = sorted({entry.group for entry in record.unfinished})
     return [
         Finding(
@@ -124,7 +124,7 @@ def _unfinished(record: UndoRecord) -> list[Finding]:
             State.FAIL,
             Value(f"{sum(e.group == group for e in record.unfinished)} changes begun"),
             _ALL_ENDED,
-            "an apply was killed in the middle of this switch group",
+            "an apply is at work here, or was killed, or could not undo what it had begun",
             Remedy(RemedyKind.REGISTER, "pcietune apply finishes it, pcietune restore undoes it"),
         )
         for group in groups

@@ -72,14 +72,19 @@ def test_a_name_that_is_not_utf8_is_told_with_escapes_in_text_and_json(
     assert "host\\udcff.tar: there is no such file" in document.errors[0].message
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_a_full_disk_behind_stdout_is_told_without_a_traceback(
-    tmp_path: Path, form: tuple[str, ...]
+    tmp_path: Path, form: tuple[str, ...], unbuffered: str
 ) -> None:
     host = one_switch(tmp_path)
     full = os.open("/dev/full", os.O_WRONLY)
 
-    process = start("apply", *VM, "--from", tmp_path, "--in-place", *form, stdout=full)
+    process = start(
+        *("apply", *VM, "--from", str(tmp_path), "--in-place", *form),
+        stdout=full,
+        environment={"PYTHONUNBUFFERED": unbuffered},
+    )
     os.close(full)
     exit_code, _, stderr = finish(process)
 

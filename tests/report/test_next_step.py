@@ -59,7 +59,7 @@ def test_a_killed_apply_comes_first(tmp_path: Path) -> None:
     begun = tuple(replace(c, outcome=ChangeOutcome.BEGUN) for c in record.changes)
     outcome.audit = judge(opened(tree), record=UndoRecord(BOOT_ID, begun))
 
-    assert step(outcome).startswith("an apply was killed")
+    assert step(outcome).startswith("an apply did not end well")
 
 
 def test_a_mode_comes_next_where_none_is_set(tmp_path: Path) -> None:
