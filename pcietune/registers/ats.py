@@ -1,6 +1,7 @@
 """The ATS Extended Capability (PCI_EXT_CAP_ID_ATS, pci_regs.h; PCIe r6.0, section 10.5.1)."""
 
 from pcietune.registers.capability_list import ExtendedCapabilityId, find_extended
+from pcietune.registers.capability_registers import CapabilityRegisters
 from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import BitField
 
@@ -14,42 +15,26 @@ _SMALLEST_TRANSLATION_UNIT = BitField(0, 5)  # log2 of 4096-byte blocks
 _ENABLE = BitField(15)
 
 
-class Ats:
-    """One function's ATS, read register by register when asked for.
+class Ats(CapabilityRegisters):
+    """One function's ATS."""
 
-    Attributes:
-        offset: Of the Extended Capability, in bytes.
-    """
-
-    __slots__ = ("_config", "offset")
-
-    offset: int
-    _config: ConfigSpace
-
-    def __init__(self, config: ConfigSpace, offset: int) -> None:
-        self._config = config
-        self.offset = offset
+    __slots__ = ()
 
     @classmethod
     def find(cls, config: ConfigSpace) -> "Ats | None":
-        """Return the function's ATS, or None if it has no ATS Extended Capability.
-
-        Raises:
-            ConfigSpaceError: The function does not answer or a list is broken.
-            NotPermittedError: The kernel keeps the list from this user.
-        """
+        """Return the function's ATS, None if it has none; errors as ``extended_capabilities``."""
         found = find_extended(config, ExtendedCapabilityId.ATS)
         return None if found is None else cls(config, found.offset)
 
     @property
     def capability(self) -> int:
         """ATS Capability, 16 bits."""
-        return self._config.read_word(self.offset + _CAPABILITY)
+        return self._word(_CAPABILITY)
 
     @property
     def control(self) -> int:
         """ATS Control, 16 bits."""
-        return self._config.read_word(self.offset + _CONTROL)
+        return self._word(_CONTROL)
 
     @property
     def invalidate_queue_depth(self) -> int:
@@ -78,9 +63,5 @@ class Ats:
 
     @property
     def enabled(self) -> bool:
-        """Whether the function may send translation requests and cache translations.
-
-        Raises:
-            ConfigSpaceError: ATS Control reads as all ones.
-        """
+        """Whether the function may send translation requests and cache translations."""
         return bool(_ENABLE.get(self.control))

@@ -3,6 +3,7 @@
 import enum
 
 from pcietune.registers.capability_list import CapabilityId, find_capability
+from pcietune.registers.capability_registers import CapabilityRegisters
 from pcietune.registers.config_space import ConfigSpace, does_not_answer
 from pcietune.registers.fields import BitField
 
@@ -49,49 +50,26 @@ class Link:
         self.lanes = _LINK_WIDTH.get(register)
 
 
-class Express:
-    """One function's PCI Express capability.
+class Express(CapabilityRegisters):
+    """One function's PCI Express capability."""
 
-    Attributes:
-        offset: Of the capability, in bytes.
-        port_type: None for a code that the specification did not have when this was written.
-        link_capable: The most that its link can do.
-        link: What its link runs at.
-    """
-
-    __slots__ = ("_config", "offset")
-
-    offset: int
-    _config: ConfigSpace
-
-    def __init__(self, config: ConfigSpace, offset: int) -> None:
-        self._config = config
-        self.offset = offset
+    __slots__ = ()
 
     @classmethod
     def find(cls, config: ConfigSpace) -> "Express | None":
-        """Return the function's capability, or None for a conventional PCI function.
-
-        Raises:
-            ConfigSpaceError: The function does not answer or its list is broken.
-            NotPermittedError: The kernel keeps the list from this user.
-        """
+        """Return the function's, None if it is conventional PCI; errors as ``capabilities``."""
         capability = find_capability(config, CapabilityId.PCI_EXPRESS)
         return None if capability is None else cls(config, capability.offset)
 
     @property
     def port_type(self) -> PortType | None:
-        """Device/Port Type, read when asked for.
-
-        Raises:
-            ConfigSpaceError: The register reads as all ones.
-        """
-        code = _PORT_TYPE.get(self._config.read_word(self.offset + _FLAGS))
+        """Device/Port Type; None for a code that was not specified when this was written."""
+        code = _PORT_TYPE.get(self._word(_FLAGS))
         return PortType(code) if code in PortType.__members__.values() else None
 
     @property
     def link_capable(self) -> Link:
-        """Link Capabilities, read when asked for; same error as ``port_type``."""
+        """Link Capabilities: the most that its link can do."""
         register = self._config.read(self.offset + _LINK_CAPABILITIES, 4)
         if register == 0xFFFFFFFF:
             raise does_not_answer(self._config.address)
@@ -99,5 +77,5 @@ class Express:
 
     @property
     def link(self) -> Link:
-        """Link Status, read when asked for; same error as ``port_type``."""
-        return Link(self._config.read_word(self.offset + _LINK_STATUS))
+        """Link Status: what its link runs at."""
+        return Link(self._word(_LINK_STATUS))

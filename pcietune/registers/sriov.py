@@ -1,6 +1,7 @@
 """The SR-IOV Extended Capability (PCI_SRIOV_*, pci_regs.h)."""
 
 from pcietune.registers.capability_list import ExtendedCapabilityId, find_extended
+from pcietune.registers.capability_registers import CapabilityRegisters
 from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import BitField
 
@@ -11,49 +12,33 @@ _NUM_VFS = 0x10  # 16 bits
 _VF_DEVICE_ID = 0x1A  # 16 bits
 
 
-class SrIov:
-    """One physical function's SR-IOV; a register of all ones is a ConfigSpaceError.
+class SrIov(CapabilityRegisters):
+    """One physical function's SR-IOV."""
 
-    Attributes:
-        offset: Of the Extended Capability, in bytes.
-    """
-
-    __slots__ = ("_config", "offset")
-
-    offset: int
-    _config: ConfigSpace
-
-    def __init__(self, config: ConfigSpace, offset: int) -> None:
-        self._config = config
-        self.offset = offset
+    __slots__ = ()
 
     @classmethod
     def find(cls, config: ConfigSpace) -> "SrIov | None":
-        """Return the function's SR-IOV, or None if it is not a physical function.
-
-        Raises:
-            ConfigSpaceError: The function does not answer or a list is broken.
-            NotPermittedError: The kernel keeps the list from this user.
-        """
+        """Return a PF's SR-IOV, None for all others; errors as ``extended_capabilities``."""
         found = find_extended(config, ExtendedCapabilityId.SR_IOV)
         return None if found is None else cls(config, found.offset)
 
     @property
     def enabled(self) -> bool:
         """Whether the virtual functions exist now (VF Enable)."""
-        return bool(_VF_ENABLE.get(self._config.read_word(self.offset + _CONTROL)))
+        return bool(_VF_ENABLE.get(self._word(_CONTROL)))
 
     @property
     def total(self) -> int:
         """Virtual functions that the device can have (TotalVFs)."""
-        return self._config.read_word(self.offset + _TOTAL_VFS)
+        return self._word(_TOTAL_VFS)
 
     @property
     def count(self) -> int:
-        """Virtual functions that software asked for (NumVFs)."""
-        return self._config.read_word(self.offset + _NUM_VFS)
+        """Virtual functions that software asked for (NumVFs), which exist if ``enabled``."""
+        return self._word(_NUM_VFS)
 
     @property
     def vf_device_id(self) -> int:
         """Device ID of each virtual function, 16 bits; its Vendor ID is the PF's."""
-        return self._config.read_word(self.offset + _VF_DEVICE_ID)
+        return self._word(_VF_DEVICE_ID)
