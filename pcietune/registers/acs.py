@@ -3,20 +3,25 @@
 import enum
 
 from pcietune.registers.capability_list import ExtendedCapabilityId, find_extended
+from pcietune.registers.capability_registers import CapabilityRegisters
 from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import BitField, MaskedWrite
 
 _CAPABILITY = 0x04  # ACS Capability Register, 16 bits, read-only
-_ENHANCED = BitField(7)  # in ACS Capability; in ACS Control bit 7 is I/O Request Blocking
+_ENHANCED = BitField(7)
 _EGRESS_VECTOR_SIZE = BitField(8, 8)  # bits of the Egress Control Vector; 0 stands for 256
 _CONTROL = 0x06  # ACS Control Register, 16 bits
+_IO_REQUEST_BLOCKING = BitField(7)
+_DSP_MEMORY_TARGET_ACCESS = BitField(8, 2)
+_USP_MEMORY_TARGET_ACCESS = BitField(10, 2)
+_UNCLAIMED_REQUEST_REDIRECT = BitField(12)
 
 
-class AcsControl(enum.Flag):
+class AcsControl(enum.Flag, boundary=enum.STRICT):
     """The controls that ACS Capability offers and ACS Control enables, at the same bits.
 
     Only bits 6:0. Bits 12:7 of ACS Control belong to the ACS Enhanced Capability, which pcietune
-    does not touch; they survive because every write carries a mask.
+    only shows; they survive because every write carries a mask.
     """
 
     SOURCE_VALIDATION = 1 << 0
@@ -51,36 +56,64 @@ def lspci_controls(control: int) -> tuple[str, ...]:
     return tuple(f"{name}{'+' if c in enabled else '-'}" for c, name in LSPCI_NAMES.items())
 
 
-class Acs:
+class MemoryTargetAccess(enum.IntEnum):
+    """What becomes of a request that comes from below and is for a switch port's own memory BAR."""
+
+    DIRECT = 0b00
+    BLOCK = 0b01
+    REDIRECT = 0b10
+    RESERVED = 0b11
+
+
+class AcsEnhancedControls:
+    """ACS Control bits 12:7 (PCI_ACS_IB to PCI_ACS_URRC, pci_regs.h).
+
+    Attributes:
+        io_request_blocking: Whether I/O Requests from below are blocked.
+        dsp_memory_target_access: For BARs of Downstream Ports.
+        usp_memory_target_access: For BARs of the Upstream Port.
+        unclaimed_request_redirect: Whether a request inside the Upstream Port's window that no
+            Downstream Port claims goes upstream, instead of being an Unsupported Request.
+    """
+
+    __slots__ = (
+        "dsp_memory_target_access",
+        "io_request_blocking",
+        "unclaimed_request_redirect",
+        "usp_memory_target_access",
+    )
+
+    io_request_blocking: bool
+    dsp_memory_target_access: MemoryTargetAccess
+    usp_memory_target_access: MemoryTargetAccess
+    unclaimed_request_redirect: bool
+
+    def __init__(self, control: int) -> None:
+        self.io_request_blocking = bool(_IO_REQUEST_BLOCKING.get(control))
+        self.dsp_memory_target_access = MemoryTargetAccess(_DSP_MEMORY_TARGET_ACCESS.get(control))
+        self.usp_memory_target_access = MemoryTargetAccess(_USP_MEMORY_TARGET_ACCESS.get(control))
+        self.unclaimed_request_redirect = bool(_UNCLAIMED_REQUEST_REDIRECT.get(control))
+
+
+class Acs(CapabilityRegisters):
     """One function's ACS.
 
     Attributes:
-        offset: Of the Extended Capability, in bytes.
         dword_registers: Whether the registers are 32 bits wide, so that Control is at +8 instead
             of +6 (Intel Sunrise Point and Union Point root ports, kernel commit 1bf2bf229b64).
-        capability: ACS Capability, the whole word.
-        control: ACS Control, the whole word: also the bits that ``AcsControl`` does not name.
     """
 
-    __slots__ = ("_config", "dword_registers", "offset")
+    __slots__ = ("dword_registers",)
 
-    offset: int
     dword_registers: bool
-    _config: ConfigSpace
 
     def __init__(self, config: ConfigSpace, offset: int, *, dword_registers: bool) -> None:
-        self._config = config
-        self.offset = offset
+        super().__init__(config, offset)
         self.dword_registers = dword_registers
 
     @classmethod
     def find(cls, config: ConfigSpace, *, dword_registers: bool = False) -> "Acs | None":
-        """Return the function's ACS, or None if it has no ACS Extended Capability.
-
-        Raises:
-            ConfigSpaceError: The function does not answer or a list is broken.
-            NotPermittedError: The kernel keeps the list from this user.
-        """
+        """Return the function's ACS, None if it has none; errors as ``extended_capabilities``."""
         found = find_extended(config, ExtendedCapabilityId.ACS)
         return None if found is None else cls(config, found.offset, dword_registers=dword_registers)
 
@@ -91,12 +124,12 @@ class Acs:
 
     @property
     def capability(self) -> int:
-        """ACS Capability, 16 bits, read when asked for."""
-        return self._config.read_word(self.offset + _CAPABILITY)
+        """ACS Capability, all 16 bits."""
+        return self._word(_CAPABILITY)
 
     @property
     def control(self) -> int:
-        """ACS Control, 16 bits, read when asked for."""
+        """ACS Control, all 16 bits: also those that ``AcsControl`` does not name."""
         return self._config.read_word(self.control_offset)
 
     @property
@@ -110,9 +143,9 @@ class Acs:
         return AcsControl.decode(self.control)
 
     @property
-    def enhanced(self) -> bool:
-        """Whether bits 12:7 of ACS Control exist."""
-        return bool(_ENHANCED.get(self.capability))
+    def enhanced(self) -> AcsEnhancedControls | None:
+        """What bits 12:7 of ACS Control say; None without the ACS Enhanced Capability."""
+        return AcsEnhancedControls(self.control) if _ENHANCED.get(self.capability) else None
 
     @property
     def egress_vector_size(self) -> int | None:

@@ -4,7 +4,13 @@ from hypothesis import strategies as st
 from registers.layout import ACS, AER, POWER_MANAGEMENT, Layout, express_function
 
 from pcietune.errors import ConfigSpaceError
-from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
+from pcietune.registers.acs import (
+    LSPCI_NAMES,
+    Acs,
+    AcsControl,
+    AcsEnhancedControls,
+    MemoryTargetAccess,
+)
 
 SV, TB, RR, CR, UF, EC, DT = AcsControl  # as the kernel's PCI_ACS_ constants are called
 EVERY = SV | TB | RR | CR | UF | EC | DT
@@ -68,11 +74,57 @@ def test_bits_above_six_are_kept_in_the_words_and_are_no_controls() -> None:
     assert acs.supported == acs.enabled == AcsControl(0)
 
 
-@pytest.mark.parametrize(("capability", "enhanced"), [(0x00DF, True), (0x005F, False)])
-def test_bit_7_of_the_capability_register_is_the_enhanced_capability(
-    capability: int, *, enhanced: bool
+def test_a_stray_bit_is_no_set_of_controls() -> None:
+    with pytest.raises(ValueError, match="invalid value"):
+        AcsControl(0x087F)
+
+
+def enhanced(control: int) -> AcsEnhancedControls:
+    """Return what ACS Control says of a port with the ACS Enhanced Capability."""
+    controls = found(port(0x00DF, control)).enhanced
+    assert controls
+    return controls
+
+
+def test_without_bit_7_of_the_capability_register_bits_12_to_7_of_control_say_nothing() -> None:
+    assert found(port(0xFF7F, 0x1F80)).enhanced is None
+
+
+@pytest.mark.parametrize(
+    ("control", "io_request_blocking", "unclaimed_request_redirect"),
+    [
+        pytest.param(0x0080, True, False, id="bit 7, PCI_ACS_IB"),
+        pytest.param(0x1000, False, True, id="bit 12, PCI_ACS_URRC"),
+        pytest.param(0xEF7F, False, False, id="all others"),
+    ],
+)
+def test_bits_7_and_12_of_control_block_io_and_redirect_what_is_unclaimed(
+    control: int, *, io_request_blocking: bool, unclaimed_request_redirect: bool
 ) -> None:
-    assert found(port(capability, 0x0080)).enhanced is enhanced
+    controls = enhanced(control)
+
+    assert controls.io_request_blocking is io_request_blocking
+    assert controls.unclaimed_request_redirect is unclaimed_request_redirect
+
+
+@pytest.mark.parametrize(
+    ("bits", "access"),
+    [
+        (0b00, MemoryTargetAccess.DIRECT),
+        (0b01, MemoryTargetAccess.BLOCK),
+        (0b10, MemoryTargetAccess.REDIRECT),
+        (0b11, MemoryTargetAccess.RESERVED),
+    ],
+)
+def test_memory_target_access_is_in_bits_9_8_for_downstream_and_11_10_for_upstream_ports(
+    bits: int, access: MemoryTargetAccess
+) -> None:
+    downstream, upstream = enhanced(0x001D | bits << 8), enhanced(0x001D | bits << 10)
+
+    assert downstream.dsp_memory_target_access is access
+    assert downstream.usp_memory_target_access is MemoryTargetAccess.DIRECT
+    assert upstream.usp_memory_target_access is access
+    assert upstream.dsp_memory_target_access is MemoryTargetAccess.DIRECT
 
 
 def test_the_size_of_the_egress_vector_is_no_control() -> None:
@@ -81,7 +133,7 @@ def test_the_size_of_the_egress_vector_is_no_control() -> None:
     assert acs.egress_vector_size == 8
     assert acs.supported == EVERY
     assert acs.enabled == SV | RR | CR | UF
-    assert not acs.enhanced
+    assert acs.enhanced is None
 
 
 @pytest.mark.parametrize(
