@@ -82,18 +82,13 @@ def _apply(
     """Judge, plan and write; from the first write on a signal ends nothing before it is told."""
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import judge, look_again, record_of_this_boot
-    from pcietune.errors import SwitchedOffError
     from pcietune.host.undo_log import UndoLog
     from pcietune.tune import apply as applying
     from pcietune.tune import plan as planning
     from pcietune.tune.channels import check_registers
 
     judge(host, request, outcome)
-    if outcome.disabled is not None:
-        raise SwitchedOffError(
-            f"pcietune is switched off here: {outcome.disabled}", hint="undo that, then try again"
-        )
-    if outcome.audit is None:
+    if outcome.audit is None or outcome.disabled is not None:
         return
     outcome.plan = planning.plan(host, outcome.audit, while_in_use=while_in_use)
     outcome.applied = applying.Applied()

@@ -5,12 +5,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError, PcietuneError
+from pcietune.errors import (
+    BadInputError,
+    ConfigSpaceError,
+    NotPermittedError,
+    PcietuneError,
+    SwitchedOffError,
+)
 from pcietune.host.off_switch import why_switched_off
 from pcietune.host.profile_store import LoadedProfile, Origin, Profiles, shipped_profiles
 from pcietune.host.settings_file import load_settings
 from pcietune.host.sysfs import SysfsHost
-from pcietune.host.trust import check_trusted
+from pcietune.host.trust import check_tree_trusted, check_trusted
 from pcietune.host.undo_log import read_undo_record
 from pcietune.model.fabric import Fabric
 from pcietune.model.profile import ModeName
@@ -21,6 +27,8 @@ from pcietune.tune.audit import audit
 from pcietune.tune.channels import channels
 from pcietune.tune.match import find_profile, insist
 from pcietune.tune.survey import concerned, survey
+
+_SETTINGS = "etc/pcietune"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +55,8 @@ def collecting(outcome: Outcome) -> Iterator[None]:
         outcome.errors.append(error)
 
 
-def describe(host: SysfsHost, outcome: Outcome) -> Settings:
-    """Fill in what the host is and what its administrator decided; and the ways, if told.
+def describe(host: SysfsHost, outcome: Outcome) -> None:
+    """Fill in what the host is, whether pcietune is switched off there, and the ways, if told.
 
     A function that cannot be made sense of may be what matters here, so it is an error.
     """
@@ -57,6 +65,14 @@ def describe(host: SysfsHost, outcome: Outcome) -> Settings:
     if outcome.tells_channels:
         outcome.channels = channels(host)
     outcome.disabled = why_switched_off(host.files)
+
+
+def decided(host: SysfsHost, outcome: Outcome) -> Settings:
+    """Fill in what the host's administrator decided.
+
+    Raises:
+        BadInputError: The settings cannot be used.
+    """
     settings = load_settings(host.files)
     outcome.enforce = settings.enforce
     outcome.mode = settings.mode
@@ -69,7 +85,11 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
     Raises:
         PcietuneError: Something ends the run; what was filled in until then stands.
     """
-    settings = describe(host, outcome)
+    describe(host, outcome)
+    if request.writes:
+        _tell_if_switched_off(outcome)
+        check_settings_trusted(host)
+    settings = decided(host, outcome)
     outcome.mode = request.mode or settings.mode
     fabric = recognise(host, request, settings, outcome)
     if outcome.match is None:
@@ -80,6 +100,16 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
             hint="add --mode vm or --mode baremetal, or `mode: vm` to /etc/pcietune/pcietune.yaml",
         )
     look_again(host, fabric, outcome)
+
+
+def check_settings_trusted(host: SysfsHost) -> None:
+    """Do nothing if only root can have written what a live host's settings say.
+
+    Raises:
+        BadInputError: Somebody else may write them.
+    """
+    if not host.recorded:
+        check_tree_trusted(host.root / _SETTINGS)
 
 
 def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Outcome) -> Fabric:
@@ -123,6 +153,20 @@ def record_of_this_boot(host: SysfsHost) -> UndoRecord | None:
     if record is None or record.boot_id != host.platform().boot_id:
         return None
     return record
+
+
+def _tell_if_switched_off(outcome: Outcome) -> None:
+    """Take it for an error that a writing command runs where pcietune is switched off.
+
+    It goes on to judge, since that is told too; and whatever else is wrong is less grave.
+    """
+    if outcome.disabled is not None:
+        outcome.errors.append(
+            SwitchedOffError(
+                f"pcietune is switched off here: {outcome.disabled}",
+                hint="undo that, then try again",
+            )
+        )
 
 
 def _check_trusted(loaded: LoadedProfile) -> None:

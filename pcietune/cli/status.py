@@ -17,7 +17,7 @@ def status(
 
     `pcietune status`
     """
-    from pcietune.cli.judging import Request, collecting, describe, look_again, recognise
+    from pcietune.cli.judging import Request, collecting, decided, describe, look_again, recognise
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
@@ -27,7 +27,8 @@ def status(
     outcome = Outcome(tells_channels=True)
     request = Request(profile, None if mode is None else ModeName(mode))
     with collecting(outcome), open_host(source) as host:
-        settings = describe(host, outcome)
+        describe(host, outcome)
+        settings = decided(host, outcome)
         outcome.mode = request.mode or settings.mode
         fabric = recognise(host, request, settings, outcome)
         look_again(host, fabric, outcome)

@@ -25,7 +25,7 @@ def topo(
     `pcietune topo --all --json`
     """
     from pcietune.cli import show
-    from pcietune.cli.judging import Request, describe, recognise
+    from pcietune.cli.judging import Request, decided, describe, recognise
     from pcietune.errors import ExitCode, NoProfileError
     from pcietune.host.source import open_host
     from pcietune.report.outcome import Outcome
@@ -36,7 +36,8 @@ def topo(
 
     outcome = Outcome()
     with open_host(source) as host:
-        settings = describe(host, outcome)
+        describe(host, outcome)
+        settings = decided(host, outcome)
         try:
             recognise(host, Request(profile), settings, outcome)
         except NoProfileError as error:

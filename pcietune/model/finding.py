@@ -74,6 +74,10 @@ class Value:
     bits: tuple[str, ...] | None = None
 
 
+UNKNOWN = Value("not known")
+"""What is found where nothing could be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a finding is about.
@@ -133,7 +137,7 @@ class Finding:
             subject=subject,
             severity=Severity.ERROR,
             state=State.ERROR,
-            found=Value("not known"),
+            found=UNKNOWN,
             wanted=wanted,
             reason=str(error),
             remedy=Remedy(RemedyKind.SOFTWARE, error.hint) if error.hint else None,

@@ -5,9 +5,8 @@ from itertools import groupby
 
 from pcietune.model.finding import Finding, Severity, State
 from pcietune.model.plan import HeldBack, Plan, PlannedWrite
-from pcietune.registers.acs import AcsControl
 from pcietune.report.outcome import Outcome
-from pcietune.tune.audit import Audit
+from pcietune.tune.judge_redirection import ID as REDIRECTION
 
 _FIRST_TO_LAST = (State.ERROR, State.FAIL, State.PENDING, State.SKIP, State.NOT_APPLICABLE)
 _MOST_REMEDIES = 2  # of findings that differ in their subject only
@@ -19,11 +18,6 @@ _WORDS = {
     State.SKIP: "skipped",
     State.NOT_APPLICABLE: "not applicable",
 }
-_SENDS_NOTHING_ELSEWHERE = (
-    AcsControl.SOURCE_VALIDATION
-    | AcsControl.UPSTREAM_FORWARDING  # of what a port below redirects
-    | AcsControl.DIRECT_TRANSLATED_P2P
-)
 
 
 def heading(outcome: Outcome) -> Iterable[str]:
@@ -119,24 +113,13 @@ def _summary(outcome: Outcome) -> Iterable[str]:
     plural = "" if groups == 1 else "s"
     yield f"{groups} switch group{plural}, {len(states)} findings: {', '.join(counts)}"
     if not outcome.audit.groups:
-        yield "No switch carries both a GPU and a NIC: there is no path that ACS could shorten."
-    elif not _may_redirect(outcome.audit):
         yield (
-            "ACS redirects nothing on the GPU-NIC paths: whatever is slow or fails here, "
-            "look elsewhere."
+            "No switch carries both a GPU and a NIC: their paths meet in the root complex, where "
+            "the IOMMU's mode and the host bridges decide, not ACS of a switch."
         )
-
-
-def _may_redirect(audit: Audit) -> bool:
-    """Return whether a port on a GPU-NIC path redirects or blocks, or was not read."""
-    judged = {bit.requirement.placed.port.address: bit for bit in audit.bits}
-    for placed in (placed for group in audit.groups for placed in group.ports):
-        bit = judged.get(placed.port.address)
-        if bit is None or bit.finding.state is State.ERROR:
-            return True
-        if bit.acs is not None and bit.acs.control & ~_SENDS_NOTHING_ELSEWHERE.value:
-            return True
-    return False
+    for finding in outcome.audit.findings:
+        if finding.id == REDIRECTION and finding.state is State.PASS:
+            yield finding.reason
 
 
 def plan(outcome: Outcome) -> Iterable[str]:

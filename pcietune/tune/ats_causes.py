@@ -11,6 +11,7 @@ from pcietune.model.platform import IommuKind
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.ats import Ats
 from pcietune.registers.express import PortType
+from pcietune.tune.iommu_remedies import ANSWER_TRANSLATION_REQUESTS, TURN_ON_IOMMU
 from pcietune.tune.port_acs import find_acs
 
 
@@ -33,14 +34,14 @@ def hindrance(
         return Verdict(
             State.FAIL,
             "no IOMMU answers translation requests: none is on for this function",
-            Remedy(RemedyKind.KERNEL_ARGS, "intel_iommu=on on Intel, and VT-d or AMD-Vi in setup"),
+            TURN_ON_IOMMU,
         )
     unit = platform.iommu_units.get(state.iommu_unit or "")
     if unit is not None and unit.device_tlb is False:
         return Verdict(
             State.FAIL,
             f"IOMMU {unit.name} has no device TLB: it answers no translation requests",
-            Remedy(RemedyKind.BIOS, "switch on ATS support of the IOMMU, or another CPU"),
+            ANSWER_TRANSLATION_REQUESTS,
         )
     if "noats" in platform.pci_options:
         return Verdict(

@@ -17,6 +17,7 @@ from pcietune.model.finding import (
     Subject,
     Value,
 )
+from pcietune.model.function import PciFunction
 from pcietune.model.profile import ModeName, Profile, RoleName
 from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.model.undo import UndoRecord
@@ -26,6 +27,8 @@ from pcietune.tune.judge_iommu import judge_iommu
 from pcietune.tune.judge_layout import judge_layout
 from pcietune.tune.judge_port_types import judge_port_types
 from pcietune.tune.judge_ports import JudgedBit, judge_ports
+from pcietune.tune.judge_redirection import judge_redirection
+from pcietune.tune.kernel_words import with_kernel_words
 from pcietune.tune.port_requirements import port_requirements
 from pcietune.tune.roles import assign_roles
 
@@ -91,13 +94,16 @@ def audit(
     groups = switch_groups(fabric, roles, profile)
     bits: list[JudgedBit] = []
     findings = judge_layout(profile.layout, roles, groups)
-    findings += judge_iommu(host, groups, wanted.iommu)
+    findings += judge_iommu(host, _peers(fabric, roles), groups, wanted.iommu)
     for group in groups:
         findings += judge_port_types(host, fabric, group)
         bits += judge_ports(host, fabric, port_requirements(group, wanted))
         findings += judge_ats(host, fabric, group, profile.roles[RoleName.NIC], wanted.ats)
         findings += judge_groups(host, fabric, group, wanted.groups)
+    bits = with_kernel_words(bits)
     findings += [judged.finding for judged in bits]
+    if mode is ModeName.BAREMETAL:
+        findings += judge_redirection(groups, bits)
     if isinstance(record, NotPermittedError):
         findings.append(Finding.unread(UNFINISHED, HOST, _ALL_ENDED, record))
     elif record is not None:
@@ -111,6 +117,12 @@ def audit(
         bits=tuple(bits),
         findings=tuple(sorted(findings, key=lambda f: f.order)),
     )
+
+
+def _peers(fabric: Fabric, roles: Mapping[PciAddress, RoleName]) -> list[PciFunction]:
+    """Return the host's GPUs and NICs, wherever they sit."""
+    peers = (RoleName.GPU, RoleName.NIC)
+    return [fabric.functions[address] for address, role in roles.items() if role in peers]
 
 
 def _unfinished(record: UndoRecord) -> list[Finding]:

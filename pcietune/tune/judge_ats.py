@@ -5,7 +5,7 @@ arm/arm-smmu-v3): Intel in legacy mode under a translating domain only, so that 
 an identity domain gets it when VFIO attaches one; AMD under any domain but a blocking one.
 """
 
-from pcietune.errors import ConfigSpaceError, PcietuneError
+from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Remedy, RemedyKind, Severity, State, Subject, Value
@@ -18,6 +18,7 @@ from pcietune.tune.ats_causes import Verdict, hindrance
 
 ID = "nic.ats"
 
+_MELLANOX = 0x15B3
 _GRACE_ROOT_PORTS = ("10de:22b1", "10de:22b2", "10de:22b8")  # Grace CPUs have no PCIe ATS
 
 
@@ -53,7 +54,7 @@ def _judge(host: HostAccess, fabric: Fabric, function: PciFunction, policy: AtsP
         ats = Ats.find(host.config(function))
         found = _found(ats)
         verdict = (
-            _judge_off(ats)
+            _judge_off(host, function, ats)
             if policy is AtsPolicy.KERNEL_OFF
             else _judge_on(host, fabric, function, ats)
         )
@@ -69,6 +70,7 @@ def _judge(host: HostAccess, fabric: Fabric, function: PciFunction, policy: AtsP
         Value(wanted, None, (wanted,)),
         verdict.reason,
         verdict.remedy,
+        ExitCode.UNREADABLE if verdict.state is State.ERROR else ExitCode.OK,
     )
 
 
@@ -79,13 +81,15 @@ def _found(ats: Ats | None) -> Value:
     return Value(f"{bit} in ATSCtl {ats.control:#06x}", f"{ats.control:#06x}", (bit,))
 
 
-def _judge_off(ats: Ats | None) -> Verdict:
+def _judge_off(host: HostAccess, function: PciFunction, ats: Ats | None) -> Verdict:
     if ats is None or not ats.enabled:
         return Verdict(State.PASS, "")
     return Verdict(
         State.FAIL,
-        "on bare metal translation requests only cost time",
-        Remedy(RemedyKind.FIRMWARE, "mlxconfig -d ADDRESS set ATS_ENABLED=false, then reboot"),
+        "on bare metal translation requests only cost time"
+        if host.platform().groups
+        else "translation requests fail: there is no IOMMU to answer them",
+        _firmware(function, "off"),
         Severity.WARNING,
     )
 
@@ -114,14 +118,21 @@ def _without_capability(fabric: Fabric, function: PciFunction) -> Verdict:
     root = next(iter(fabric.ports_above(function)), None)
     if root is not None and root.id in _GRACE_ROOT_PORTS:
         return Verdict(State.NOT_APPLICABLE, "Grace CPUs do not have PCIe ATS")
-    return Verdict(
-        State.FAIL,
-        "the NIC's firmware has ATS switched off, so there is no capability",
-        Remedy(
-            RemedyKind.FIRMWARE,
-            f"mlxconfig -d {function.address} set ATS_ENABLED=true, then reboot the host",
-        ),
-    )
+    if function.vendor == _MELLANOX:
+        reason = "the NIC's firmware has ATS switched off, so there is no capability"
+    else:
+        reason = "it has no ATS capability, so it cannot send translated requests"
+    return Verdict(State.FAIL, reason, _firmware(function, "on"))
+
+
+def _firmware(function: PciFunction, wanted: str) -> Remedy:
+    """Return how ATS is switched on or off where only the device's firmware can."""
+    if function.vendor == _MELLANOX:
+        value = "true" if wanted == "on" else "false"
+        command = f"mlxconfig -d {function.address} set ATS_ENABLED={value}, then reboot the host"
+    else:
+        command = f"switch ATS {wanted} in the device's firmware, if it can, then reboot the host"
+    return Remedy(RemedyKind.FIRMWARE, command)
 
 
 def _judge_idle(host: HostAccess, function: PciFunction, state: FunctionState) -> Verdict:
@@ -130,7 +141,12 @@ def _judge_idle(host: HostAccess, function: PciFunction, state: FunctionState) -
     unit = platform.iommu_units.get(state.iommu_unit or "")
     kind = unit.kind if unit is not None else IommuKind.OTHER
     if group is None or group.type is None:
-        raise ConfigSpaceError(f"{function.address}: the type of its IOMMU group is not readable")
+        return Verdict(
+            State.ERROR,
+            f"off, and the type of IOMMU group {state.group} is not readable: whether the kernel "
+            "will turn it on is not known",
+            Remedy(RemedyKind.SOFTWARE, "run pcietune as root, on the host itself"),
+        )
     blocked = group.type == "blocked"
     if blocked or (group.type == "identity" and kind is not IommuKind.AMD):
         return Verdict(

@@ -8,9 +8,13 @@ from pcietune.model.function import PciFunction
 from pcietune.model.platform import IommuGroup
 from pcietune.model.profile import GroupPolicy
 from pcietune.model.switch_group import SwitchGroup
+from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
 
 SEPARATE = "group.separate"
 TOGETHER = "group.together"
+
+_MAY_STAY = (None, "pcieport", "pci-stub", "vfio-pci")
+"""Drivers of a port that leave its group to VFIO (kernel commit c7d469849747)."""
 
 _ALONE = Value("an IOMMU group of its own")
 _REGROUP = Remedy(
@@ -37,17 +41,17 @@ def judge_groups(
 def strangers(fabric: Fabric, function: PciFunction, group: IommuGroup) -> list[PciFunction | None]:
     """Return the group's members that would have to go to the same VM as ``function``.
 
-    Ports do not count (pcieport may stay bound, drivers/vfio) nor do host bridges, which do no
-    DMA, nor the other functions of the same slot. Classes are compared whole: an NVSwitch is
-    0680, and a real device. None stands for a member that vanished.
+    Ports do not count, unless a driver of another kind than pcieport has them, nor do host
+    bridges, which do no DMA, nor the other functions of the same slot. Classes are compared whole:
+    an NVSwitch is 0680, and a real device. None stands for a member that vanished.
     """
+
+    def harmless(other: PciFunction) -> bool:
+        port = other.is_pci_bridge and other.driver in _MAY_STAY
+        return port or other.is_host_bridge or other.slot == function.slot
+
     others = [fabric.functions.get(a) for a in group.members if a != function.address]
-    return [
-        other
-        for other in others
-        if other is None
-        or not (other.is_pci_bridge or other.is_host_bridge or other.slot == function.slot)
-    ]
+    return [other for other in others if other is None or not harmless(other)]
 
 
 def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> Finding:
@@ -58,17 +62,24 @@ def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> 
     group = None if number is None else host.platform().groups.get(number)
     if group is None:
         return _separate(
-            function, State.FAIL, Value("no IOMMU group"), "VFIO takes only grouped functions"
+            function,
+            State.FAIL,
+            Value("no IOMMU group"),
+            "no IOMMU is on for it, and VFIO takes only what one translates",
+            TURN_ON_IOMMU,
         )
     found = Value(f"group {group.number}", str(group.number))
     others = strangers(fabric, function, group)
     if not others:
         return _separate(function, State.PASS, found, "")
     names = ", ".join(f"{o.address} ({o.id})" if o else "a vanished function" for o in others)
-    return _separate(function, State.FAIL, found, f"shares group {group.number} with {names}")
+    reason = f"shares group {group.number} with {names}"
+    return _separate(function, State.FAIL, found, reason, _REGROUP)
 
 
-def _separate(function: PciFunction, state: State, found: Value, reason: str) -> Finding:
+def _separate(
+    function: PciFunction, state: State, found: Value, reason: str, remedy: Remedy | None = None
+) -> Finding:
     return Finding(
         SEPARATE,
         Subject.of(function),
@@ -77,7 +88,7 @@ def _separate(function: PciFunction, state: State, found: Value, reason: str) ->
         found,
         _ALONE,
         reason,
-        _REGROUP if state is State.FAIL else None,
+        remedy,
     )
 
 
@@ -100,7 +111,8 @@ def _judge_together(host: HostAccess, group: SwitchGroup) -> Finding:
         wanted,
         ""
         if together
-        else "NICs and GPUs are in different groups: the kernel found redirection between them",
+        else "NICs and GPUs are in different groups: ports redirected between them when the groups "
+        "formed, at enumeration",
         None
         if together
         else Remedy(

@@ -14,28 +14,36 @@ from pcietune.model.finding import (
     Subject,
     Value,
 )
+from pcietune.model.function import PciFunction
 from pcietune.model.platform import IommuUnit
 from pcietune.model.profile import IommuPolicy
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.ats import Ats
+from pcietune.tune.iommu_remedies import ANSWER_TRANSLATION_REQUESTS, TURN_ON_IOMMU
 
 ENABLED = "iommu.enabled"
 DEVICE_TLB = "iommu.device-tlb"
 PASSTHROUGH = "iommu.passthrough"
 
-_TURN_ON = Remedy(
-    RemedyKind.KERNEL_ARGS, "intel_iommu=on on Intel, and VT-d or AMD-Vi in the firmware's setup"
-)
-
 
 def judge_iommu(
-    host: HostAccess, groups: Sequence[SwitchGroup], policy: IommuPolicy
+    host: HostAccess,
+    peers: Sequence[PciFunction],
+    groups: Sequence[SwitchGroup],
+    policy: IommuPolicy,
 ) -> list[Finding]:
-    """Judge the IOMMU by the mode's policy; nothing is asked without a switch group."""
+    """Judge the IOMMU by the mode's policy.
+
+    Args:
+        host: Where facts and registers come from.
+        peers: The host's GPUs and NICs, wherever they sit.
+        groups: Its switch groups; nothing is asked of the IOMMU for VMs without one.
+        policy: What the mode wants.
+    """
+    if policy is IommuPolicy.OFF_OR_PASSTHROUGH:
+        return [_judge_passthrough(host, peers)] if peers else []
     if not groups or policy is IommuPolicy.IGNORE:
         return []
-    if policy is IommuPolicy.OFF_OR_PASSTHROUGH:
-        return [_judge_passthrough(host, groups)]
     enabled = bool(host.platform().groups)
     judged = Finding(
         ENABLED,
@@ -45,7 +53,7 @@ def judge_iommu(
         Value(f"{len(host.platform().groups)} IOMMU groups", str(len(host.platform().groups))),
         Value("an IOMMU that is on"),
         "" if enabled else "no IOMMU is on: VFIO has nothing to isolate functions with",
-        None if enabled else _TURN_ON,
+        None if enabled else TURN_ON_IOMMU,
     )
     units = [_judge_device_tlb(host, groups, unit) for unit in _units(host, groups)]
     return [judged, *units, *_unknown_units(host, groups)]
@@ -100,9 +108,7 @@ def _judge_device_tlb(host: HostAccess, groups: Sequence[SwitchGroup], unit: Iom
         Value("device TLB" if unit.device_tlb else "no device TLB", str(unit.device_tlb).lower()),
         wanted,
         "" if unit.device_tlb else "translation requests of the NICs behind it are not answered",
-        None
-        if unit.device_tlb
-        else Remedy(RemedyKind.BIOS, "switch on ATS support of the IOMMU, or another CPU"),
+        None if unit.device_tlb else ANSWER_TRANSLATION_REQUESTS,
     )
 
 
@@ -119,24 +125,23 @@ def _proved_by(host: HostAccess, groups: Sequence[SwitchGroup], unit: IommuUnit)
     return None
 
 
-def _judge_passthrough(host: HostAccess, groups: Sequence[SwitchGroup]) -> Finding:
+def _judge_passthrough(host: HostAccess, peers: Sequence[PciFunction]) -> Finding:
     platform = host.platform()
     translated: list[str] = []
     unread: list[str] = []
-    for group in groups:
-        for function in (*group.gpus, *group.nics):
-            try:
-                number = host.state(function).group
-            except PcietuneError:
-                unread.append(str(function.address))
-                continue
-            if number is None:
-                continue
-            translates = platform.groups[number].translates if number in platform.groups else None
-            if translates is None:
-                unread.append(str(function.address))
-            elif translates:
-                translated.append(str(function.address))
+    for function in peers:
+        try:
+            number = host.state(function).group
+        except PcietuneError:
+            unread.append(str(function.address))
+            continue
+        if number is None:
+            continue
+        translates = platform.groups[number].translates if number in platform.groups else None
+        if translates is None:
+            unread.append(str(function.address))
+        elif translates:
+            translated.append(str(function.address))
     wanted = Value("no IOMMU, or identity domains")
     if translated:
         return Finding(

@@ -13,7 +13,7 @@ from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl, lspci_controls
 from pcietune.tune.port_acs import find_acs
 from pcietune.tune.port_reasons import failing_reason, failing_remedy
 from pcietune.tune.port_requirements import PortRequirement
-from pcietune.tune.vfio_use import ISOLATION
+from pcietune.tune.vfio_use import ISOLATION, given_to_vfio, named
 
 _SOURCE_VALIDATION = AcsControl.SOURCE_VALIDATION
 _REDIRECTING = AcsControl.P2P_REQUEST_REDIRECT | AcsControl.P2P_COMPLETION_REDIRECT
@@ -60,21 +60,20 @@ def _judge_port(
         ]
     judged = [JudgedBit(r, _judge(host, fabric, r, acs), acs) for r in owed]
     if acs is not None and acs.supported & ~acs.enabled & ISOLATION == _SOURCE_VALIDATION:
-        return [_as_information(j) for j in judged]
+        return [_as_information(host, fabric, j) for j in judged]
     return judged
 
 
-def _as_information(judged: JudgedBit) -> JudgedBit:
+def _as_information(host: HostAccess, fabric: Fabric, judged: JudgedBit) -> JudgedBit:
     """Soften a missing SrcValid where nothing else that isolates is off."""
     missing = judged.requirement.want == AcsWant(_SOURCE_VALIDATION, on=True)
     if not missing or judged.finding.state is not State.FAIL:
         return judged
-    finding = replace(
-        judged.finding,
-        severity=Severity.INFO,
-        reason="only SrcValid is off, as some firmware leaves it: peers get no way by that",
-    )
-    return replace(judged, finding=finding)
+    reason = "only SrcValid is off, as some firmware leaves it: peers get no way by that"
+    given = given_to_vfio(host, fabric.below(judged.requirement.placed.port))
+    if given:
+        reason += f"; but {named(given)} given to VFIO may send requests in another's name"
+    return replace(judged, finding=replace(judged.finding, severity=Severity.INFO, reason=reason))
 
 
 def _judge(
@@ -98,7 +97,7 @@ def _judge(
             word = f"{acs.capability:#06x}"
             reason = f"not offered by ACS Capability {word}: hard-wired to the safe behaviour"
         elif not want.on and want.control in _REDIRECTING:
-            reason = "redirects nothing here: what is slow or fails has another cause"
+            reason = "redirects nothing here"
     if fulfilled:
         state, remedy = State.PASS, None
     else:

@@ -101,9 +101,11 @@ def choose(results: Sequence[MatchResult]) -> MatchResult:
     """
     fitting = sorted((r for r in results if r.fits), key=lambda r: r.rank, reverse=True)
     if not fitting:
+        whys = "; ".join(f"{r.profile.name}: {', '.join(r.why)}" for r in results)
         raise NoProfileError(
-            "no profile matches this host's GPUs",
-            hint="pcietune profile match says why not; --profile names one",
+            f"no profile matches this host's GPUs ({whys})",
+            hint="where no switch carries both a GPU and a NIC, ACS of switches decides nothing: "
+            "look at the IOMMU's mode and at host bridges between peers; else write a profile",
         )
     best = [result for result in fitting if result.rank == fitting[0].rank]
     if len(best) > 1:

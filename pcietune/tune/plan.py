@@ -5,7 +5,7 @@ from itertools import groupby
 
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
-from pcietune.model.finding import State
+from pcietune.model.finding import UNKNOWN, State
 from pcietune.model.function import PciFunction
 from pcietune.model.plan import HeldBack, Plan, PlannedWrite
 from pcietune.model.quirks import quirk_of
@@ -54,7 +54,11 @@ def plan(host: HostAccess, audited: Audit, *, while_in_use: bool) -> Plan:
 
 def _unreadable_groups(audited: Audit) -> tuple[tuple[str, str], ...]:
     """Return the switch groups in which something could not be read, each with what."""
-    errors = {f.subject.address: f for f in audited.findings if f.state is State.ERROR}
+    errors = {
+        f.subject.address: f
+        for f in audited.findings
+        if f.state is State.ERROR and f.found == UNKNOWN
+    }
     found = []
     for group in audited.groups:
         ports = (placed.port for placed in group.ports)

@@ -3,7 +3,6 @@
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Remedy, RemedyKind
-from pcietune.model.profile import AcsWant
 from pcietune.model.quirks import quirk_of
 from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
 from pcietune.tune.port_requirements import PortRequirement
@@ -34,12 +33,6 @@ _REDIRECTS = (
     AcsControl.P2P_COMPLETION_REDIRECT,
     AcsControl.UPSTREAM_FORWARDING,
 )
-_CLEARED_BY_DISABLE_ACS_REDIR = (
-    AcsControl.P2P_REQUEST_REDIRECT
-    | AcsControl.P2P_COMPLETION_REDIRECT
-    | AcsControl.P2P_EGRESS_CONTROL
-)
-"""See drivers/pci/pci.c, pci_enable_acs."""
 
 
 def failing_reason(
@@ -62,7 +55,10 @@ def failing_reason(
         return f"every translated request is blocked here: ATS of {named(nics)} is useless"
     reason = _OFF[want.control]
     if want.control in _REDIRECTS and not host.platform().groups:
-        reason += " though no IOMMU is on: ACS words outlive kexec and a change of kernel arguments"
+        reason += (
+            " though no IOMMU is on: firmware set it, or a kernel with an IOMMU before a kexec, "
+            "which ACS words outlive"
+        )
     return reason
 
 
@@ -87,37 +83,14 @@ def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | No
         return Remedy(RemedyKind.REGISTER, "pcietune apply")
     if want.control is AcsControl.TRANSLATION_BLOCKING:
         return _stop_blocking(host)
-    return _kernel_arguments(requirement, acs)
-
-
-def _kernel_arguments(requirement: PortRequirement, acs: Acs | None) -> Remedy:
-    """Return how the kernel sets the control when it boots, before groups form."""
-    want, path = requirement.want, requirement.placed.port.location
-    if want.on and want.control in ISOLATION:
-        return Remedy(
-            RemedyKind.KERNEL_ARGS,
-            "boot with the IOMMU on and without pci=disable_acs_redir for this port; the kernel "
-            "sets it at enumeration, before groups form",
-        )
-    if not want.on and want.control in _CLEARED_BY_DISABLE_ACS_REDIR:
-        return Remedy(RemedyKind.KERNEL_ARGS, f"pci=disable_acs_redir={path}, then reboot")
-    flags = "" if acs is None else f"{_merged(acs, want):07b}"
-    return Remedy(
-        RemedyKind.KERNEL_ARGS,
-        f"pci=config_acs={flags}@{path} on kernel 6.11 or later, then reboot",
-    )
-
-
-def _merged(acs: Acs, want: AcsWant) -> int:
-    """Return all seven controls as they are, but for the one wanted.
-
-    Each is spelled out for the kernel, since an ``x`` leaves what firmware set and drops what the
-    kernel adds (drivers/pci/pci.c, __pci_config_acs, as of v6.15).
-    """
-    return (acs.enabled | want.control if want.on else acs.enabled & ~want.control).value
+    return Remedy(RemedyKind.KERNEL_ARGS, "")  # what it is depends on what else fails on the host
 
 
 def _stop_blocking(host: HostAccess) -> Remedy:
     if "noats" in host.platform().pci_options:
         return Remedy(RemedyKind.KERNEL_ARGS, "remove pci=noats, then reboot")
-    return Remedy(RemedyKind.BIOS, "the port is marked external-facing: clear that in setup")
+    return Remedy(
+        RemedyKind.BIOS,
+        "the kernel sets it on ports that firmware marks external-facing and above devices it does "
+        "not trust: clear that mark in setup; else somebody wrote it",
+    )

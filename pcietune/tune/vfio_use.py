@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from pcietune.errors import PcietuneError
+from pcietune.errors import ConfigSpaceError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.registers.acs import AcsControl
@@ -49,5 +49,5 @@ def _state(host: HostAccess, function: PciFunction) -> FunctionState | None:
     """Return a function's state; None if it vanished, so that nobody uses it."""
     try:
         return host.state(function)
-    except PcietuneError:
+    except ConfigSpaceError:
         return None

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cli.in_process import Pcietune
-from trees.config import DOWNSTREAM_PORT, ROOT_PORT, ConfigBuilder
+from trees.config import DOWNSTREAM_PORT, ENDPOINT, ROOT_PORT, ConfigBuilder
 from trees.function import (
     ACS_BY_LINUX,
     ACS_CAPABLE,
@@ -97,16 +97,23 @@ def test_source_validation_alone_is_blamed_for_nothing(pcietune: Pcietune, tmp_p
     assert "go up to the root complex" in passthrough.reason
 
 
-def test_a_host_without_a_switch_has_no_path_that_acs_could_shorten(
+def test_a_host_without_a_switch_is_told_where_its_paths_meet(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
-    host = TreeHost(tmp_path / "host")
-    host.add(
-        _amd_root_port("0000:40:01.0", control=0x0001),
-        gpu("0000:41:00.0", below="0000:40:01.0"),
-        _amd_root_port("0000:60:01.0", control=0x0000),
-        nic("0000:61:00.0", below="0000:60:01.0"),
-    )
+    host = _without_a_switch(tmp_path)
+
+    run = pcietune("audit", "--from", host.root, "--mode", "baremetal")
+
+    assert run.exit_code == 9
+    assert "gpu-rdma: no switch carries both a GPU and a NIC" in run.stderr
+    assert "look at the IOMMU's mode and at host bridges between peers" in run.stderr
+    assert "SrcValid" not in run.stderr + run.stdout
+
+
+def test_a_translating_iommu_is_blamed_where_there_is_no_switch_and_srcvalid_is_not(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = _without_a_switch(tmp_path)
     ours = tmp_path / "ours.yaml"
     shipped = pcietune("profile", "show", "gpu-rdma").stdout
     ours.write_text(
@@ -115,9 +122,30 @@ def test_a_host_without_a_switch_has_no_path_that_acs_could_shorten(
 
     run = pcietune("audit", "--from", host.root, "--profile", ours, "--mode", "baremetal")
 
-    assert run.exit_code == 0
-    assert "No switch carries both a GPU and a NIC" in run.stdout
+    assert run.exit_code == 3
+    assert "FAIL  iommu.passthrough (error)" in run.stdout
+    assert "0000:41:00.0 are translated" in run.stdout
+    assert (
+        "No switch carries both a GPU and a NIC: their paths meet in the root complex" in run.stdout
+    )
     assert "SrcValid" not in run.stdout
+
+
+def _without_a_switch(tmp_path: Path) -> TreeHost:
+    """Return an AMD host whose GPU and NIC sit below root ports of their own."""
+    host = TreeHost(tmp_path / "host")
+    functions = (
+        _amd_root_port("0000:40:01.0", control=0x0001),
+        Function(
+            "0000:41:00.0",
+            ConfigBuilder("10de:2235", 0x030200).express(ENDPOINT),  # A40
+            below="0000:40:01.0",
+        ),
+        _amd_root_port("0000:60:01.0", control=0x0000),
+        nic("0000:61:00.0", below="0000:60:01.0"),
+    )
+    host.add(*(replace(function, group=number) for number, function in enumerate(functions)))
+    return host
 
 
 # NVIDIA/caffe#10 (A10): a script for 10b5 in domain 0 misses other makers, root ports and domains.
@@ -149,7 +177,7 @@ def test_broadcom_and_root_ports_of_any_domain_are_judged(
     assert run.finding("port.nic-side.ReqRedir", "0001:22:04.0").subject.id == "1000:c010"
 
 
-def test_the_remedy_is_a_kernel_argument_that_names_the_port_by_its_path(
+def test_the_remedy_is_one_kernel_argument_that_names_every_port_by_its_path(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
     one_switch(tmp_path)
@@ -161,7 +189,9 @@ def test_the_remedy_is_a_kernel_argument_that_names_the_port_by_its_path(
     remedy = run.finding("port.nic-side.ReqRedir", NIC_PORT).remedy
     assert remedy is not None
     assert remedy.kind == "kernel-args"
-    assert remedy.command == "pci=disable_acs_redir=0000:20:01.0/00.0/04.0, then reboot"
+    assert remedy.command.startswith(
+        "pci=disable_acs_redir=0000:20:01.0;0000:20:01.0/00.0/00.0;0000:20:01.0/00.0/04.0, "
+    )
 
 
 # NVIDIA/nccl#1405 (A16): every ACSCtl is 0000, and still there is a completion error.
@@ -194,7 +224,10 @@ def test_acs_is_exonerated_where_it_redirects_nothing(pcietune: Pcietune, tmp_pa
     ):
         passing = run.finding(finding_id, port)
         assert passing.state == "pass"
-        assert passing.reason == "redirects nothing here: what is slow or fails has another cause"
+        assert passing.reason == "redirects nothing here"
+    exonerated = run.finding("acs.redirection", "host")
+    assert (exonerated.state, exonerated.severity) == ("pass", "info")
+    assert exonerated.reason.startswith("ACS redirects nothing on the GPU-NIC paths")
 
 
 # openucx/ucx#11412 (A19, F01): without root, 64 bytes of Configuration Space are readable.

@@ -81,8 +81,8 @@ def test_redirect_that_outlived_its_iommu_still_redirects(
     finding = run.finding("port.nic-side.ReqRedir", NIC_PORT)
     assert (finding.state, finding.found.value) == ("fail", "0x001d")
     assert finding.reason == (
-        "peer-to-peer requests are redirected to the root complex though no IOMMU is on: ACS words "
-        "outlive kexec and a change of kernel arguments"
+        "peer-to-peer requests are redirected to the root complex though no IOMMU is on: firmware "
+        "set it, or a kernel with an IOMMU before a kexec, which ACS words outlive"
     )
     assert run.finding("iommu.passthrough", "host").state == "pass"
 

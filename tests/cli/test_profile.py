@@ -73,7 +73,10 @@ def test_topo_shows_a_host_that_no_profile_describes_without_roles(
 
     assert run.exit_code == 0
     assert "0000:23:00.0  10de:2330  class 0302" in run.stdout
-    assert run.stderr == ("pcietune: no profile matches this host's GPUs: no roles are shown\n")
+    assert run.stderr == (
+        "pcietune: no profile matches this host's GPUs (a800-sxm4-8gpu: no function 10de:20f3, "
+        "10de:20bd; gpu-rdma: no switch carries both a GPU and a NIC): no roles are shown\n"
+    )
 
 
 def test_gpus_without_a_profile_exit_9(pcietune: Pcietune, tmp_path: Path) -> None:
@@ -85,8 +88,10 @@ def test_gpus_without_a_profile_exit_9(pcietune: Pcietune, tmp_path: Path) -> No
 
     assert run.exit_code == 9
     assert run.stderr == (
-        "pcietune: no profile matches this host's GPUs\n"
-        "  try: pcietune profile match says why not; --profile names one\n"
+        "pcietune: no profile matches this host's GPUs (a800-sxm4-8gpu: no function 10de:20f3, "
+        "10de:20bd; gpu-rdma: no switch carries both a GPU and a NIC)\n"
+        "  try: where no switch carries both a GPU and a NIC, ACS of switches decides nothing: "
+        "look at the IOMMU's mode and at host bridges between peers; else write a profile\n"
     )
 
 

@@ -101,7 +101,10 @@ def test_a_member_that_vanished_is_not_passed_over(tmp_path: Path) -> None:
 def test_without_a_group_vfio_cannot_take_it(tmp_path: Path) -> None:
     found = separate(one_switch(tmp_path, iommu=False))
 
-    assert (found.state, found.reason) == (State.FAIL, "VFIO takes only grouped functions")
+    assert (found.state, found.reason) == (
+        State.FAIL,
+        "no IOMMU is on for it, and VFIO takes only what one translates",
+    )
 
 
 def test_on_bare_metal_no_groups_at_all_are_as_wanted(tmp_path: Path) -> None:

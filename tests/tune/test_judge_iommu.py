@@ -150,8 +150,9 @@ def test_functions_that_vanish_before_their_group_is_read_are_named(tmp_path: Pa
     for address in (GPU, NIC):
         (tree.directory(address) / "uevent").unlink()
 
-    (bare,) = judge_iommu(later, groups, IommuPolicy.OFF_OR_PASSTHROUGH)
-    units = judge_iommu(later, groups, IommuPolicy.DEVICE_TLB)
+    peers = (*groups[0].gpus, *groups[0].nics)
+    (bare,) = judge_iommu(later, peers, groups, IommuPolicy.OFF_OR_PASSTHROUGH)
+    units = judge_iommu(later, peers, groups, IommuPolicy.DEVICE_TLB)
 
     assert bare.state is State.ERROR
     assert bare.reason.startswith("0000:23:00.0, 0000:24:00.0: ")

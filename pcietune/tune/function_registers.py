@@ -1,0 +1,90 @@
+"""What one function's capabilities say, decoded at once: for those who look after the reading."""
+
+from dataclasses import dataclass
+
+from pcietune.registers.acs import Acs, AcsEnhancedControls
+from pcietune.registers.ats import Ats
+from pcietune.registers.sriov import SrIov
+
+
+@dataclass(frozen=True, slots=True)
+class AcsRegisters:
+    """ACS as it was read.
+
+    Attributes:
+        capability: ACS Capability, 16 bits.
+        control: ACS Control, 16 bits.
+        egress_vector_size: Number of bits of the Egress Control Vector; None without P2P Egress
+            Control.
+        enhanced: Bits 12:7 of ACS Control; None without the ACS Enhanced Capability.
+    """
+
+    capability: int
+    control: int
+    egress_vector_size: int | None
+    enhanced: AcsEnhancedControls | None
+
+    @classmethod
+    def read(cls, acs: Acs) -> "AcsRegisters":
+        """Return what ``acs`` says; a ConfigSpaceError if it does not answer."""
+        return cls(acs.capability, acs.control, acs.egress_vector_size, acs.enhanced)
+
+
+@dataclass(frozen=True, slots=True)
+class AtsRegisters:
+    """ATS as it was read.
+
+    Attributes:
+        capability: ATS Capability, 16 bits.
+        control: ATS Control, 16 bits.
+        enabled: Whether Enable is set.
+        page_aligned_request: Whether untranslated addresses are aligned to 4096 bytes.
+        global_invalidate: Whether Global Invalidate is supported.
+        relaxed_ordering: Whether translation requests may carry Relaxed Ordering.
+        invalidate_queue_depth: In requests, 1 to 32; None of a virtual function, which shares its
+            PF's.
+        smallest_translation_unit: In bytes; None of a virtual function, whose PF's holds.
+    """
+
+    capability: int
+    control: int
+    enabled: bool
+    page_aligned_request: bool
+    global_invalidate: bool
+    relaxed_ordering: bool
+    invalidate_queue_depth: int | None
+    smallest_translation_unit: int | None
+
+    @classmethod
+    def read(cls, ats: Ats, *, virtual: bool) -> "AtsRegisters":
+        """Return what ``ats`` says of a function; a ConfigSpaceError if it does not answer."""
+        return cls(
+            capability=ats.capability,
+            control=ats.control,
+            enabled=ats.enabled,
+            page_aligned_request=ats.page_aligned_request,
+            global_invalidate=ats.global_invalidate,
+            relaxed_ordering=ats.relaxed_ordering,
+            invalidate_queue_depth=None if virtual else ats.invalidate_queue_depth,
+            smallest_translation_unit=None if virtual else ats.smallest_translation_unit,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SrIovRegisters:
+    """SR-IOV as it was read.
+
+    Attributes:
+        total_vfs: Virtual functions that the device can have.
+        enabled_vfs: Virtual functions that exist now.
+        vf_device_id: Device ID of each of them, 16 bits.
+    """
+
+    total_vfs: int
+    enabled_vfs: int
+    vf_device_id: int
+
+    @classmethod
+    def read(cls, sriov: SrIov) -> "SrIovRegisters":
+        """Return what ``sriov`` says; a ConfigSpaceError if it does not answer."""
+        return cls(sriov.total, sriov.count if sriov.enabled else 0, sriov.vf_device_id)
