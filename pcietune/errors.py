@@ -8,6 +8,7 @@
   - RolledBackError         a switch group's change failed; the group is as it was found
   - InconsistentHostError   a change failed, and so did undoing an earlier one
   - NoProfileError          GPUs here, but no profile matches them, or two do
+  - InUseError              a function that came into use between plan and write
   - LockedError             another pcietune is at work on this host
   - SwitchedOffError        pcietune is switched off on this host
 """
@@ -109,6 +110,12 @@ class NoProfileError(PcietuneError):
     """GPUs that no profile matches, or that two match equally."""
 
     exit_code = ExitCode.NO_PROFILE
+
+
+class InUseError(PcietuneError):
+    """A function that came into use between plan and write, so that its write must wait."""
+
+    exit_code = ExitCode.DIFFERS
 
 
 class LockedError(PcietuneError):

@@ -81,7 +81,7 @@ def _apply(
 ) -> None:
     """Judge, plan and write; from the first write on a signal ends nothing before it is told."""
     from pcietune.cli.interrupts import held_back
-    from pcietune.cli.judging import judge, look_again, record_of_this_boot
+    from pcietune.cli.judging import judge, look_again, record_of_this_boot, this_boot
     from pcietune.host.undo_log import UndoLog
     from pcietune.tune import apply as applying
     from pcietune.tune import plan as planning
@@ -100,7 +100,7 @@ def _apply(
     if outcome.plan.writes:
         check_registers(host)
     interrupts = until_it_is_told.enter_context(held_back())
-    with UndoLog.open(host.files, host.platform().boot_id or "") as undo:
+    with UndoLog.open(host.files, this_boot(host)) as undo:
         for entry in found:
             undo.note_found(entry)
         applying.adopt(unfinished, outcome.plan, undo)

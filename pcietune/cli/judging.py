@@ -147,6 +147,21 @@ def look_again(host: SysfsHost, fabric: Fabric, outcome: Outcome) -> None:
     outcome.audit = audit(host, fabric, outcome.match.profile, outcome.mode, record)
 
 
+def this_boot(host: SysfsHost) -> str:
+    """Return what tells this boot from all others.
+
+    Raises:
+        NotPermittedError: It is not readable, so no change could be told from an earlier boot's.
+    """
+    boot_id = host.platform().boot_id
+    if boot_id is None:
+        raise NotPermittedError(
+            "the kernel does not say which boot this is, so no undo record can be kept",
+            hint="is /proc mounted? see /proc/sys/kernel/random/boot_id",
+        )
+    return boot_id
+
+
 def record_of_this_boot(host: SysfsHost) -> UndoRecord | None:
     """Return the undo record; None if there is none, or it is another boot's."""
     record = read_undo_record(host.files)

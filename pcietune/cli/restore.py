@@ -61,7 +61,7 @@ def _restore(
     host: "SysfsHost", outcome: "Outcome", until_it_is_told: ExitStack, *, while_in_use: bool
 ) -> None:
     from pcietune.cli.interrupts import held_back
-    from pcietune.cli.judging import check_settings_trusted, decided, describe
+    from pcietune.cli.judging import check_settings_trusted, decided, describe, this_boot
     from pcietune.errors import BadInputError
     from pcietune.host.undo_log import UndoLog, read_undo_record
     from pcietune.model.undo import UndoRecord
@@ -71,7 +71,7 @@ def _restore(
     describe(host, outcome)
     check_settings_trusted(host)
     decided(host, outcome)
-    boot_id = host.platform().boot_id or ""
+    boot_id = this_boot(host)
     record = read_undo_record(host.files)
     if record is not None and record.boot_id != boot_id:
         raise BadInputError(

@@ -91,10 +91,13 @@ class SysfsHost:
             BadInputError: A link of a recording leads out of it.
         """
         known = self._states.get(function.address)
-        if known is None:
-            known = read_state(self.files, self._path(function.address), function.address)
-            self._states[function.address] = known
-        return known
+        return self.state_again(function) if known is None else known
+
+    def state_again(self, function: PciFunction) -> FunctionState:
+        """Return the state as it is now, and remember that; errors as ``state``."""
+        now = read_state(self.files, self._path(function.address), function.address)
+        self._states[function.address] = now
+        return now
 
     def link(self, function: PciFunction) -> LinkState:
         """Return what sysfs says of one function's link, which costs a configuration cycle.

@@ -29,6 +29,16 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="heade
     version: int = _VERSION
 
 
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="run"):
+    """A run of pcietune makes the changes that follow.
+
+    Attributes:
+        pcietune: Its version.
+    """
+
+    pcietune: str
+
+
 class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
     """A change that is about to be made."""
 
@@ -36,7 +46,10 @@ class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"
 
 
 class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="settled"):
-    """How all changes of a switch group ended that had not."""
+    """How changes of a switch group ended.
+
+    Kept: all that had not ended. Undone: all of the last run, also if it had said kept before.
+    """
 
     group: str
     outcome: Outcome
@@ -48,7 +61,7 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="found"
     change: UndoEntry
 
 
-Line = Header | Begun | Settled | Found
+Line = Header | Run | Begun | Settled | Found
 
 
 def encode_lines(lines: Iterable[Line]) -> bytes:
@@ -77,19 +90,30 @@ def decode_record(data: bytes, path: Path) -> UndoRecord:
     changes: list[RecordedChange] = []
     begun: dict[str, list[int]] = {}  # by group: which changes have not ended yet
     found: list[UndoEntry] = []
+    first_of_run = 0
     for number, line in enumerate(lines[1:], start=2):
         match line:
             case Begun(change):
                 begun.setdefault(change.group, []).append(len(changes))
                 changes.append(RecordedChange(change, Outcome.BEGUN))
+            case Run():
+                first_of_run = len(changes)
             case Settled(group, outcome):
-                for index in begun.pop(group, ()):
+                ended = begun.pop(group, [])
+                if outcome is Outcome.UNDONE:
+                    ended = _of_group(changes, group, first_of_run)
+                for index in ended:
                     changes[index] = RecordedChange(changes[index].entry, outcome)
             case Found(change):
                 found.append(change)
             case Header():
                 raise _broken(path, number, "it is a second header")
     return UndoRecord(header.boot_id, tuple(changes), tuple(found))
+
+
+def _of_group(changes: list[RecordedChange], group: str, first: int) -> list[int]:
+    """Return the indices of a switch group's changes, from the first of a run on."""
+    return [i for i in range(first, len(changes)) if changes[i].entry.group == group]
 
 
 def _decode(line: bytes, path: Path, number: int) -> Line:

@@ -20,6 +20,7 @@ from pcietune.host.undo_lines import (
     Found,
     Header,
     Line,
+    Run,
     Settled,
     decode_record,
     encode_lines,
@@ -59,6 +60,7 @@ class UndoLog:
         """Take over an open record; ``open`` is the way to get one."""
         self._files = files
         self._descriptor = descriptor
+        self._run_told = False
         self._known = [change.entry for change in record.changes] + list(record.found)
 
     @classmethod
@@ -90,11 +92,14 @@ class UndoLog:
         Raises:
             NotPermittedError: The record cannot be kept.
         """
+        if not self._run_told:
+            self._append(Run(__version__))
+            self._run_told = True
         self._append(Begun(entry))
         self._known.append(entry)
 
     def settle(self, group: str, *, kept: bool) -> None:
-        """Record how all changes of a switch group ended that had not ended yet.
+        """Record how changes of a switch group ended; which they are, the UndoStore says.
 
         Raises:
             NotPermittedError: The record cannot be kept.
@@ -161,7 +166,7 @@ def _replace(files: HostFiles, record: UndoRecord) -> None:
     """Write the whole record anew; a kill leaves the one before or this one."""
     lines: list[Line] = [Header(record.boot_id, __version__)]
     for change in record.changes:
-        lines.append(Begun(change.entry))
+        lines += [Run(__version__), Begun(change.entry)]
         if change.outcome is not Outcome.BEGUN:
             lines.append(Settled(change.entry.group, change.outcome))
     lines += [Found(entry) for entry in record.found]

@@ -39,6 +39,9 @@ class HostAccess(Protocol):
             ConfigSpaceError: The function vanished.
         """
 
+    def state_again(self, function: PciFunction) -> FunctionState:
+        """Return the state as it is now, whatever it was before; errors as ``state``."""
+
     def link(self, function: PciFunction) -> LinkState:
         """Return what sysfs says of one function's link, which costs a configuration cycle.
 

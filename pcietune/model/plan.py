@@ -20,6 +20,7 @@ class PlannedWrite:
         write: The change.
         wants: The controls in lspci's spelling: ``DirectTrans+``.
         finding_ids: The findings that it turns into passes.
+        watched: The functions below, none of which may be in use by VFIO when it is made.
     """
 
     group: str
@@ -29,6 +30,7 @@ class PlannedWrite:
     write: MaskedWrite
     wants: tuple[str, ...]
     finding_ids: tuple[str, ...]
+    watched: tuple[PciFunction, ...] = ()
 
     @property
     def new(self) -> int:

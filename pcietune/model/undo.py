@@ -78,7 +78,11 @@ class UndoStore(Protocol):
         """Record a change that is about to be made."""
 
     def settle(self, group: str, *, kept: bool) -> None:
-        """Record how all begun changes of a switch group ended."""
+        """Record how changes of a switch group ended.
+
+        Kept: all that had not ended yet. Else all that were begun through this store, also those
+        that it had said were kept.
+        """
 
     def note_found(self, entry: UndoEntry) -> None:
         """Record wanted bits that were already set, which restore must leave."""

@@ -17,6 +17,7 @@ from pcietune.model.access import HostAccess
 from pcietune.model.plan import GroupFailure, Plan, PlannedWrite, WriteDone
 from pcietune.model.undo import UndoEntry, UndoRecord, UndoStore
 from pcietune.registers.fields import MaskedWrite
+from pcietune.tune.vfio_use import check_unused
 
 
 @dataclass(slots=True)
@@ -121,6 +122,7 @@ def _bits(mask: int) -> list[int]:
 
 def _make(planned: PlannedWrite, host: HostAccess, undo: UndoStore, begun: list[WriteDone]) -> None:
     """Make one write and compare what the register then reads, the bits beside it included."""
+    check_unused(host, planned.watched)
     config = host.config(planned.port)
     old = config.read_word_again(planned.write.offset)
     undo.begin(planned.undo_entry(old))

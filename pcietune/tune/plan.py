@@ -1,6 +1,7 @@
 """Plan the writes: what is safe to write, what must wait, what is refused."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from pcietune.errors import PcietuneError
@@ -48,7 +49,8 @@ def plan(host: HostAccess, audited: Audit, *, while_in_use: bool) -> Plan:
         elif wait is not None:
             deferred.append(HeldBack(planned, wait))
         else:
-            writes.append(planned)
+            watched = () if while_in_use else tuple(below)
+            writes.append(replace(planned, watched=watched))
     return Plan(tuple(writes), tuple(deferred), tuple(refused), unreadable, tuple(found))
 
 

@@ -1,8 +1,9 @@
 """What VFIO has below a port, and why something there must wait or stay."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
-from pcietune.errors import ConfigSpaceError
+from pcietune.errors import ConfigSpaceError, InUseError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.registers.acs import AcsControl
@@ -25,6 +26,24 @@ def why_in_use(host: HostAccess, below: Iterable[PciFunction]) -> str | None:
     """Return why no route may change above these functions now; None if VFIO uses none."""
     users = [f for f in below if (state := _state(host, f)) is not None and state.in_use_by_vfio]
     return f"in use by VFIO: {named(users)}" if users else None
+
+
+def check_unused(host: HostAccess, functions: Iterable[PciFunction]) -> None:
+    """Do nothing if VFIO uses none of the functions at this moment.
+
+    Raises:
+        InUseError: It does, since a moment ago.
+    """
+    users = []
+    for function in functions:
+        with suppress(ConfigSpaceError):  # it vanished: nobody uses it
+            if host.state_again(function).in_use_by_vfio:
+                users.append(function)
+    if users:
+        raise InUseError(
+            f"{named(users)} came into use by VFIO meanwhile",
+            hint="run pcietune again when no VM uses it",
+        )
 
 
 def why_relied_on(

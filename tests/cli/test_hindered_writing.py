@@ -193,3 +193,15 @@ def _host_with_a_running_vm(root: Path) -> TreeHost:
     host = one_switch(root, driver="vfio-pci")
     host.put(f"{host.directory('0000:24:00.0').relative_to(root)}/enable", "1")
     return host
+
+
+def test_where_the_kernel_does_not_say_which_boot_this_is_nothing_is_written(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    one_switch(tmp_path)
+    (tmp_path / "proc/sys/kernel/random/boot_id").unlink()
+
+    run = pcietune("apply", "--from", tmp_path, "--in-place", "--mode", "vm", "--json")
+
+    assert (run.exit_code, run.document().writes) == (5, [])
+    assert "no undo record can be kept" in run.document().errors[0].message

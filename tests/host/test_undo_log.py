@@ -99,6 +99,16 @@ def test_what_was_kept_stays_kept_when_a_later_change_of_the_group_is_undone(
     assert _outcomes(files) == [(FIRST, Outcome.KEPT), (SECOND, Outcome.UNDONE)]
 
 
+def test_what_a_run_undoes_after_it_was_kept_is_undone(files: HostFiles) -> None:
+    with UndoLog.open(files, BOOT) as log:
+        log.begin(FIRST)
+        log.settle(GROUP, kept=True)
+        log.begin(ELSEWHERE)
+        log.settle(GROUP, kept=False)
+
+    assert _outcomes(files) == [(FIRST, Outcome.UNDONE), (ELSEWHERE, Outcome.BEGUN)]
+
+
 def test_the_record_of_another_boot_is_read_but_not_continued(files: HostFiles) -> None:
     with UndoLog.open(files, "another boot") as log:
         log.begin(FIRST)
@@ -190,7 +200,7 @@ def test_a_broken_line_is_named_with_file_and_number(
     with pytest.raises(BadInputError) as raised:
         read_undo_record(files)
 
-    assert str(raised.value).startswith(f"{_file(files)}:3: the undo record is broken: ")
+    assert str(raised.value).startswith(f"{_file(files)}:4: the undo record is broken: ")
     assert what in str(raised.value)
     assert f"rm {_file(files)}" in raised.value.hint
     assert raised.value.exit_code == ExitCode.BAD_INPUT

@@ -49,6 +49,9 @@ class FaultyHost:
     def state(self, function: PciFunction) -> FunctionState:
         return self._host.state(function)
 
+    def state_again(self, function: PciFunction) -> FunctionState:
+        return self._host.state_again(function)
+
     def config(self, function: PciFunction) -> ConfigSpace:
         return self._host.config(function)
 

@@ -424,3 +424,26 @@ def test_a_bit_that_is_lost_after_its_write_is_judged_lost(tree: TreeHost) -> No
 
     assert done.kept() == ALL
     assert failing(judge(host)) == {("port.nic-side.DirectTrans", FIRST)}
+
+
+def test_an_interrupt_records_groups_that_were_kept_before_it_as_undone(tree: TreeHost) -> None:
+    done = run(tree, stop=after(3))
+
+    assert done.exit_code == ExitCode.INTERRUPTED
+    assert done.undo.outcomes() == {FIRST: "undone", SECOND: "undone", THIRD: "undone"}
+
+
+def test_a_function_that_came_into_use_since_the_plan_costs_its_own_group(tree: TreeHost) -> None:
+    host = FaultyHost(opened(tree), None, [])
+    todo = plan(host, judge(host, PROFILE), while_in_use=False)
+    nic = tree.directory("0000:25:00.0")
+    (nic / "vfio-dev").mkdir()
+    (nic / "enable").write_text("1\n")
+
+    done = carry_out(todo, host, MemoryUndo())
+
+    (failure,) = done.applied.failures
+    assert failure.group == ONE_GROUP
+    assert str(failure.error).startswith("0000:25:00.0 came into use by VFIO meanwhile")
+    assert done.kept() == [THIRD, FOURTH]
+    assert words(tree) == [BY_LINUX, BY_LINUX, TUNED, TUNED]

@@ -21,6 +21,7 @@ class MemoryUndo:
         self.log: list[str] = []
         self.record = record or UndoRecord(BOOT_ID)
         self.full = False
+        self._first_of_run = len(self.record.changes)
 
     def begin(self, entry: UndoEntry) -> None:
         self._keep(f"begin {entry.address}")
@@ -32,9 +33,10 @@ class MemoryUndo:
         self._keep(f"settle {group} {outcome}")
         changes = tuple(
             replace(change, outcome=outcome)
-            if change.entry.group == group and change.outcome is Outcome.BEGUN
+            if change.entry.group == group
+            and (change.outcome is Outcome.BEGUN if kept else number >= self._first_of_run)
             else change
-            for change in self.record.changes
+            for number, change in enumerate(self.record.changes)
         )
         self.record = replace(self.record, changes=changes)
 
