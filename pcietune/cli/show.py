@@ -1,10 +1,7 @@
 """Put a run's outcome on the terminal: results on stdout, all else on stderr."""
 
-import os
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -12,6 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from pcietune.errors import ExitCode, PcietuneError
+from pcietune.host.standard_output import discard_the_rest
 from pcietune.report.printable import printable
 
 _STYLES = {
@@ -96,8 +94,7 @@ def _results() -> Iterator[None]:
         raise
     except OSError as failure:
         note(f"the result could not be printed: {failure.strerror}")
-        with Path(os.devnull).open("wb") as nowhere:  # for what is left, else Python ends with 120
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        discard_the_rest()
         raise typer.Exit(1) from failure
 
 
