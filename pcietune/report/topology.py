@@ -7,26 +7,22 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from pcietune import __version__
-from pcietune.model.function import FunctionState, LinkState
-from pcietune.registers.acs import lspci_controls
-from pcietune.registers.express import PortType
+from pcietune.model.function import LinkState
+from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
+from pcietune.report.function_line import function_line
 from pcietune.report.json_text import encode
 from pcietune.report.printable import printable
+from pcietune.tune.function_registers import AcsRegisters, AtsRegisters, SrIovRegisters
 from pcietune.tune.topology import Node
 
 SCHEMA = 1
 
-_PORT_NAMES = {
-    PortType.ROOT_PORT: "root port",
-    PortType.UPSTREAM_PORT: "upstream port",
-    PortType.DOWNSTREAM_PORT: "downstream port",
-    PortType.PCIE_TO_PCI_BRIDGE: "PCIe-to-PCI bridge",
-    PortType.PCI_TO_PCIE_BRIDGE: "PCI-to-PCIe bridge",
-}
 
+class NodeDocument(msgspec.Struct, kw_only=True):
+    """One function; docs/json.md explains each key.
 
-class NodeDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """One function. Words are hex; what is null could not be read or does not exist."""
+    Words are hex; what is null could not be read or does not exist.
+    """
 
     path: str
     address: str
@@ -41,12 +37,25 @@ class NodeDocument(msgspec.Struct, kw_only=True, frozen=True):
     link_width: int | None
     max_link_speed: str | None
     max_link_width: int | None
-    acs_capability: str | None
-    acs_control: str | None
-    acs_bits: list[str] | None
-    ats_capability: str | None
-    ats_control: str | None
-    ats_enabled: bool | None
+    acs_capability: str | None = None
+    acs_control: str | None = None
+    acs_bits: list[str] | None = None
+    acs_egress_vector_size: int | None = None
+    acs_io_request_blocking: bool | None = None
+    acs_dsp_memory_target_access: str | None = None
+    acs_usp_memory_target_access: str | None = None
+    acs_unclaimed_request_redirect: bool | None = None
+    ats_capability: str | None = None
+    ats_control: str | None = None
+    ats_enabled: bool | None = None
+    ats_page_aligned_request: bool | None = None
+    ats_global_invalidate: bool | None = None
+    ats_relaxed_ordering: bool | None = None
+    ats_invalidate_queue_depth: int | None = None
+    ats_smallest_translation_unit: int | None = None
+    sriov_total_vfs: int | None = None
+    sriov_enabled_vfs: int | None = None
+    sriov_vf_device_id: str | None = None
     problem: str | None
     children: list["NodeDocument"]
 
@@ -70,7 +79,7 @@ def topology_document(nodes: Sequence[Node]) -> str:
 def plain_lines(nodes: Iterable[Node], depth: int = 0) -> Iterable[str]:
     """Yield the fabric as indented lines."""
     for node in nodes:
-        yield f"{'  ' * depth}{label(node)}"
+        yield f"{'  ' * depth}{function_line(node)}"
         yield from plain_lines(node.children, depth + 1)
 
 
@@ -82,32 +91,6 @@ def trees(nodes: Iterable[Node]) -> Iterable[Tree]:
         yield tree
 
 
-def label(node: Node) -> str:
-    """Return what one line says of a function."""
-    function, state = node.function, node.state
-    parts = [str(function.address), function.id]
-    if node.port_type is not None:
-        parts.append(_PORT_NAMES.get(node.port_type, node.port_type.name.lower()))
-    if node.role is not None:
-        parts.append(node.role)
-    elif not function.is_pci_bridge:
-        parts.append(f"class {function.device_class:04x}")
-    if state is not None:
-        parts += [_link(node.link), _numa(state), _group(state)]
-    parts.append(f"driver {function.driver}" if function.driver else "no driver")
-    if node.acs is not None:
-        capability, control = node.acs
-        direct = lspci_controls(control)[-1]
-        parts.append(f"ACSCap {capability:#06x} ACSCtl {control:#06x} {direct}")
-    elif node.port_type in (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT) and not node.problem:
-        parts.append("no ACS")
-    if node.ats is not None:
-        parts.append(f"ATS Enable{'+' if _enabled(node.ats) else '-'}")
-    if node.problem is not None:
-        parts.append(f"NOT READ: {node.problem}")
-    return "  ".join(part for part in parts if part)
-
-
 def _grow(tree: Tree, node: Node) -> None:
     for child in node.children:
         _grow(tree.add(_shown(child), highlight=True), child)
@@ -115,35 +98,13 @@ def _grow(tree: Tree, node: Node) -> None:
 
 def _shown(node: Node) -> str:
     """Return what one line of a terminal's tree says, with nothing that rich takes for markup."""
-    return escape(printable(label(node)))
-
-
-def _link(link: LinkState | None) -> str:
-    if link is None or link.speed is None or link.width is None:
-        return ""
-    return f"{link.speed.removesuffix(' PCIe')} x{link.width}"
-
-
-def _numa(state: FunctionState) -> str:
-    return f"node {state.numa_node}"
-
-
-def _group(state: FunctionState) -> str:
-    return "no group" if state.group is None else f"group {state.group}"
-
-
-def _enabled(ats: tuple[int, int]) -> bool:
-    return bool(ats[1] >> 15)
-
-
-def _word(word: int) -> str:
-    return f"{word:#06x}"
+    return escape(printable(function_line(node)))
 
 
 def _document(node: Node) -> NodeDocument:
-    function, state, acs, ats = node.function, node.state, node.acs, node.ats
+    function, state = node.function, node.state
     link = node.link or LinkState(None, None, None, None)
-    return NodeDocument(
+    document = NodeDocument(
         path=function.location,
         address=str(function.address),
         id=function.id,
@@ -157,12 +118,50 @@ def _document(node: Node) -> NodeDocument:
         link_width=link.width,
         max_link_speed=link.max_speed,
         max_link_width=link.max_width,
-        acs_capability=None if acs is None else _word(acs[0]),
-        acs_control=None if acs is None else _word(acs[1]),
-        acs_bits=None if acs is None else list(lspci_controls(acs[1])),
-        ats_capability=None if ats is None else _word(ats[0]),
-        ats_control=None if ats is None else _word(ats[1]),
-        ats_enabled=None if ats is None else _enabled(ats),
         problem=None if node.problem is None else str(node.problem),
         children=[_document(child) for child in node.children],
     )
+    if node.acs is not None:
+        _fill_acs(document, node.acs)
+    if node.ats is not None:
+        _fill_ats(document, node.ats)
+    if node.sriov is not None:
+        _fill_sriov(document, node.sriov)
+    return document
+
+
+def _fill_acs(document: NodeDocument, acs: AcsRegisters) -> None:
+    document.acs_capability = _word(acs.capability)
+    document.acs_control = _word(acs.control)
+    document.acs_bits = list(lspci_controls(acs.control))
+    document.acs_egress_vector_size = acs.egress_vector_size
+    if acs.enhanced is not None:
+        _fill_enhanced(document, acs.enhanced)
+
+
+def _fill_enhanced(document: NodeDocument, controls: AcsEnhancedControls) -> None:
+    document.acs_io_request_blocking = controls.io_request_blocking
+    document.acs_dsp_memory_target_access = controls.dsp_memory_target_access.name.lower()
+    document.acs_usp_memory_target_access = controls.usp_memory_target_access.name.lower()
+    document.acs_unclaimed_request_redirect = controls.unclaimed_request_redirect
+
+
+def _fill_ats(document: NodeDocument, ats: AtsRegisters) -> None:
+    document.ats_capability = _word(ats.capability)
+    document.ats_control = _word(ats.control)
+    document.ats_enabled = ats.enabled
+    document.ats_page_aligned_request = ats.page_aligned_request
+    document.ats_global_invalidate = ats.global_invalidate
+    document.ats_relaxed_ordering = ats.relaxed_ordering
+    document.ats_invalidate_queue_depth = ats.invalidate_queue_depth
+    document.ats_smallest_translation_unit = ats.smallest_translation_unit
+
+
+def _fill_sriov(document: NodeDocument, sriov: SrIovRegisters) -> None:
+    document.sriov_total_vfs = sriov.total_vfs
+    document.sriov_enabled_vfs = sriov.enabled_vfs
+    document.sriov_vf_device_id = _word(sriov.vf_device_id)
+
+
+def _word(word: int) -> str:
+    return f"{word:#06x}"

@@ -25,8 +25,10 @@ class AcsRegisters:
     enhanced: AcsEnhancedControls | None
 
     @classmethod
-    def read(cls, acs: Acs) -> "AcsRegisters":
-        """Return what ``acs`` says; a ConfigSpaceError if it does not answer."""
+    def read(cls, acs: Acs | None) -> "AcsRegisters | None":
+        """Return what ``acs`` says, None of None; a ConfigSpaceError if it does not answer."""
+        if acs is None:
+            return None
         return cls(acs.capability, acs.control, acs.egress_vector_size, acs.enhanced)
 
 
@@ -56,8 +58,10 @@ class AtsRegisters:
     smallest_translation_unit: int | None
 
     @classmethod
-    def read(cls, ats: Ats, *, virtual: bool) -> "AtsRegisters":
-        """Return what ``ats`` says of a function; a ConfigSpaceError if it does not answer."""
+    def read(cls, ats: Ats | None, *, virtual: bool) -> "AtsRegisters | None":
+        """Return what ``ats`` says, None of None; a ConfigSpaceError if it does not answer."""
+        if ats is None:
+            return None
         return cls(
             capability=ats.capability,
             control=ats.control,
@@ -85,6 +89,8 @@ class SrIovRegisters:
     vf_device_id: int
 
     @classmethod
-    def read(cls, sriov: SrIov) -> "SrIovRegisters":
-        """Return what ``sriov`` says; a ConfigSpaceError if it does not answer."""
+    def read(cls, sriov: SrIov | None) -> "SrIovRegisters | None":
+        """Return what ``sriov`` says, None of None; a ConfigSpaceError if it does not answer."""
+        if sriov is None:
+            return None
         return cls(sriov.total, sriov.count if sriov.enabled else 0, sriov.vf_device_id)

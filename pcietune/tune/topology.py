@@ -10,7 +10,9 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.profile import RoleName
 from pcietune.registers.ats import Ats
-from pcietune.registers.express import PortType
+from pcietune.registers.express import Express, Link, PortType
+from pcietune.registers.sriov import SrIov
+from pcietune.tune.function_registers import AcsRegisters, AtsRegisters, SrIovRegisters
 from pcietune.tune.port_acs import find_acs
 
 
@@ -21,22 +23,25 @@ class Node:
     Attributes:
         function: The function.
         role: None if it has none.
-        port_type: None for an endpoint.
         state: None if the function vanished meanwhile.
-        link: None alike, or if a register could not be read.
-        acs: ACS Capability and ACS Control; None without the capability, or if unreadable.
-        ats: ATS Capability and ATS Control; None alike.
+        port_type: Device/Port Type as its register says; None of a conventional PCI function, of
+            a code that is not known, or if unreadable.
+        link: None if unreadable.
+        acs: None without the capability, or if unreadable.
+        ats: None alike.
+        sriov: None alike.
         problem: What kept a register from being read; None if all could be.
         children: In the order of addresses.
     """
 
     function: PciFunction
     role: RoleName | None
-    port_type: PortType | None
     state: FunctionState | None
+    port_type: PortType | None
     link: LinkState | None
-    acs: tuple[int, int] | None
-    ats: tuple[int, int] | None
+    acs: AcsRegisters | None
+    ats: AtsRegisters | None
+    sriov: SrIovRegisters | None
     problem: PcietuneError | None
     children: tuple["Node", ...]
 
@@ -80,46 +85,62 @@ def _nodes(
         if function.address not in shown:
             continue
         children = _nodes(host, fabric, roles, shown, fabric.children(function))
-        yield _node(host, fabric, roles, function, tuple(children))
+        yield _node(host, function, roles.get(function.address), tuple(children))
 
 
 def _node(
-    host: HostAccess,
-    fabric: Fabric,
-    roles: Mapping[PciAddress, RoleName],
-    function: PciFunction,
-    children: tuple[Node, ...],
+    host: HostAccess, function: PciFunction, role: RoleName | None, children: tuple[Node, ...]
 ) -> Node:
+    """Describe one function; what cannot be read hides what is read after it.
+
+    Configuration Space is opened before the link is asked for: it refuses a function in D3cold,
+    which the kernel would power up to tell its link.
+    """
     state: FunctionState | None = None
+    port_type: PortType | None = None
     link: LinkState | None = None
-    acs: tuple[int, int] | None = None
-    ats: tuple[int, int] | None = None
+    acs: AcsRegisters | None = None
+    ats: AtsRegisters | None = None
+    sriov: SrIovRegisters | None = None
     problem: PcietuneError | None = None
     try:
         state = host.state(function)
-        acs, ats = _words(host, function)
-        link = host.link(function)
+        virtual = state.physical_function is not None
+        config = host.config(function)
+        express = Express.find(config)
+        port_type = None if express is None else express.port_type
+        link = host.link(function) if virtual else _link(host.link(function), express)
+        acs = AcsRegisters.read(find_acs(host, function))
+        ats = AtsRegisters.read(Ats.find(config), virtual=virtual)
+        sriov = SrIovRegisters.read(SrIov.find(config))
     except PcietuneError as error:
         problem = error
     return Node(
         function=function,
-        role=roles.get(function.address),
-        port_type=fabric.port_type(function) if function.is_pci_bridge else None,
+        role=role,
         state=state,
+        port_type=port_type,
         link=link,
         acs=acs,
         ats=ats,
+        sriov=sriov,
         problem=problem,
         children=children,
     )
 
 
-def _words(
-    host: HostAccess, function: PciFunction
-) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    acs = find_acs(host, function)
-    ats = None if function.is_pci_bridge else Ats.find(host.config(function))
-    return (
-        None if acs is None else (acs.capability, acs.control),
-        None if ats is None else (ats.capability, ats.control),
+def _link(told: LinkState, express: Express | None) -> LinkState:
+    """Return the link as sysfs told it; what it did not know (a new speed) as the registers say."""
+    if express is None or all((told.speed, told.width, told.max_speed, told.max_width)):
+        return told
+    return LinkState(
+        speed=told.speed or _speed(express.link),
+        width=told.width or express.link.lanes or None,
+        max_speed=told.max_speed or _speed(express.link_capable),
+        max_width=told.max_width or express.link_capable.lanes or None,
     )
+
+
+def _speed(link: Link) -> str | None:
+    """Return the speed as sysfs would print it."""
+    return None if link.speed is None else f"{link.speed} GT/s PCIe"

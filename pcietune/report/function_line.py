@@ -1,0 +1,98 @@
+"""What one line says of a function of the fabric."""
+
+from pcietune.model.function import FunctionState, LinkState
+from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
+from pcietune.registers.express import PortType
+from pcietune.tune.function_registers import AcsRegisters, AtsRegisters
+from pcietune.tune.topology import Node
+
+_PORT_NAMES = {
+    PortType.ROOT_PORT: "root port",
+    PortType.UPSTREAM_PORT: "upstream port",
+    PortType.DOWNSTREAM_PORT: "downstream port",
+    PortType.PCIE_TO_PCI_BRIDGE: "PCIe-to-PCI bridge",
+    PortType.PCI_TO_PCIE_BRIDGE: "PCI-to-PCIe bridge",
+}
+
+
+def function_line(node: Node) -> str:
+    """Return the line, without a line break."""
+    function, state = node.function, node.state
+    parts = [str(function.address), function.id]
+    if function.is_pci_bridge:
+        parts.append(_port(node.port_type))
+    if node.role is not None:
+        parts.append(node.role)
+    elif not function.is_pci_bridge:
+        parts.append(f"class {function.device_class:04x}")
+    if state is not None:
+        parts += [_link(node.link), _numa(state), _group(state)]
+    parts.append(f"driver {function.driver}" if function.driver else "no driver")
+    if node.acs is not None:
+        parts.append(_acs(node.acs))
+    elif node.port_type in (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT) and not node.problem:
+        parts.append("no ACS")
+    if node.ats is not None:
+        parts.append(_ats(node.ats))
+    if node.sriov is not None:
+        parts.append(f"VFs {node.sriov.enabled_vfs} of {node.sriov.total_vfs}")
+    if node.problem is not None:
+        parts.append(f"NOT READ: {node.problem}")
+    return "  ".join(part for part in parts if part)
+
+
+def _port(port_type: PortType | None) -> str:
+    if port_type is None:
+        return "bridge"
+    return _PORT_NAMES.get(port_type, port_type.name.lower())
+
+
+def _link(link: LinkState | None) -> str:
+    if link is None or link.speed is None or link.width is None:
+        return ""
+    return f"{link.speed.removesuffix(' PCIe')} x{link.width}"
+
+
+def _numa(state: FunctionState) -> str:
+    return f"node {state.numa_node}"
+
+
+def _group(state: FunctionState) -> str:
+    return "no group" if state.group is None else f"group {state.group}"
+
+
+def _acs(acs: AcsRegisters) -> str:
+    direct = lspci_controls(acs.control)[-1]
+    parts = [f"ACSCap {acs.capability:#06x} ACSCtl {acs.control:#06x} {direct}"]
+    if acs.enhanced is not None:
+        parts.append(_enhanced(acs.enhanced))
+    if acs.egress_vector_size is not None:
+        parts.append(f"EgressVectorSize {acs.egress_vector_size}")
+    return " ".join(parts)
+
+
+def _enhanced(controls: AcsEnhancedControls) -> str:
+    """Return what lspci has no names for, by the specification's."""
+    return (
+        f"IORequestBlocking{_sign(on=controls.io_request_blocking)} "
+        f"DSPMemoryTargetAccess {controls.dsp_memory_target_access.name.lower()} "
+        f"USPMemoryTargetAccess {controls.usp_memory_target_access.name.lower()} "
+        f"UnclaimedRequestRedirect{_sign(on=controls.unclaimed_request_redirect)}"
+    )
+
+
+def _ats(ats: AtsRegisters) -> str:
+    parts = [
+        f"ATS Enable{_sign(on=ats.enabled)}",
+        f"PageAligned{_sign(on=ats.page_aligned_request)}",
+        f"GlobalInvalidate{_sign(on=ats.global_invalidate)}",
+    ]
+    if ats.invalidate_queue_depth is not None:
+        parts.append(f"QueueDepth {ats.invalidate_queue_depth}")
+    if ats.smallest_translation_unit is not None:
+        parts.append(f"STU {ats.smallest_translation_unit}")
+    return " ".join(parts)
+
+
+def _sign(*, on: bool) -> str:
+    return "+" if on else "-"
