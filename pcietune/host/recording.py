@@ -40,15 +40,19 @@ _ATTRIBUTES = (
     "numa_node",
     "enable",
     "power_state",
+    "sriov_totalvfs",
+    "sriov_numvfs",
+    "driver_override",
+)
+# The kernel reads a register for each of these, and since commit 48991e493507 ("PCI/sysfs: Ensure
+# devices are powered for config reads") powers the function up for it.
+_ATTRIBUTES_THAT_READ_REGISTERS = (
     "current_link_speed",
     "current_link_width",
     "max_link_speed",
     "max_link_width",
     "secondary_bus_number",
     "subordinate_bus_number",
-    "sriov_totalvfs",
-    "sriov_numvfs",
-    "driver_override",
 )
 _LINKS = ("iommu", "iommu_group", "physfn")
 _UNIT_REGISTERS = ("intel-iommu/cap", "intel-iommu/ecap", "amd-iommu/cap", "amd-iommu/features")
@@ -104,7 +108,8 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
 
 
 def _record_function(tree: RecordedTree, path: str) -> None:
-    for name in _ATTRIBUTES:
+    asleep = tree.source.text(f"{path}/power_state") == "D3cold"
+    for name in _ATTRIBUTES if asleep else _ATTRIBUTES + _ATTRIBUTES_THAT_READ_REGISTERS:
         tree.copy(f"{path}/{name}")
     driver = tree.copy_link(f"{path}/driver")
     if driver is not None:

@@ -15,6 +15,7 @@ from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
 from pcietune.host.host_files import HostFiles
+from pcietune.host.manifest import MANIFEST, decode_manifest
 from pcietune.host.recording import record
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
@@ -22,6 +23,15 @@ from pcietune.model.platform import Platform
 from pcietune.registers.acs import Acs
 
 SERIAL_NUMBER = re.compile(r"Device Serial Number (\S+)")
+# The attributes for which the kernel reads a register, by commit 48991e493507.
+READ_FROM_REGISTERS = (
+    "current_link_speed",
+    "current_link_width",
+    "max_link_speed",
+    "max_link_width",
+    "secondary_bus_number",
+    "subordinate_bus_number",
+)
 
 
 def _record(tree: TreeHost, archive: Path) -> SysfsHost:
@@ -130,8 +140,16 @@ def test_a_function_in_d3cold_is_recorded_without_waking_it(tmp_path: Path, arch
     tree = TreeHost(tmp_path / "host")
     tree.add(replace(gpu("0000:0a:00.0"), attributes={"power_state": "D3cold"}))
     tree.add(nic("0000:0b:00.0"))
+    for address in ("0000:0a:00.0", "0000:0b:00.0"):
+        for name in READ_FROM_REGISTERS:  # whoever reads a directory leaves an error behind
+            (tree.directory(address) / name).unlink(missing_ok=True)
+            (tree.directory(address) / name).mkdir()
     _record(tree, archive)
 
+    manifest = decode_manifest((_unpacked(archive, tmp_path) / MANIFEST).read_bytes(), "host.tar")
+    assert set(manifest.errors) == {
+        f"sys/devices/pci0000:0b/0000:0b:00.0/{name}" for name in READ_FROM_REGISTERS
+    }
     with open_host(archive) as recorded:
         asleep, awake = recorded.functions()
         with pytest.raises(ConfigSpaceError, match=r"^0000:0a:00\.0 is in D3cold"):
