@@ -41,7 +41,7 @@ def make_run_directory(files: HostFiles) -> None:
     """
     directory = Path(files.path(_RUN_DIRECTORY))
     directory.mkdir(mode=0o755, parents=files.recorded, exist_ok=True)
-    _check_owner(files, directory, directory.lstat())
+    check_owner(files, directory, directory.lstat())
 
 
 def open_run_file(files: HostFiles, name: str, flags: int) -> int:
@@ -63,7 +63,7 @@ def open_run_file(files: HostFiles, name: str, flags: int) -> int:
     try:
         status = os.fstat(descriptor)
         _check_plain(path, status)
-        _check_owner(files, path, status)
+        check_owner(files, path, status)
     except BadInputError:
         os.close(descriptor)
         raise
@@ -81,6 +81,29 @@ def sync_run_directory(files: HostFiles) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_owner(files: HostFiles, path: Path, status: os.stat_result) -> None:
+    """Refuse what somebody else could have made; who made a recording does not matter.
+
+    Args:
+        files: The host's files.
+        path: What ``status`` is of.
+        status: As ``os.lstat`` and ``os.fstat`` give it.
+
+    Raises:
+        BadInputError: On a live host, somebody else owns it or may write it, or it is a link.
+    """
+    if files.recorded:
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise BadInputError(
+            f"{path} belongs to user {status.st_uid}, not to root", hint=f"remove it: rm -r {path}"
+        )
+    if stat.S_ISLNK(status.st_mode):
+        raise BadInputError(f"{path} is a link", hint=f"remove it: rm {path}")
+    if status.st_mode & _OTHERS_MAY_WRITE:
+        raise BadInputError(f"{path} may be written by others than root", hint=f"chmod go-w {path}")
 
 
 def cannot_keep(what: str, files: HostFiles, error: OSError) -> NotPermittedError:
@@ -103,17 +126,3 @@ def _refused(verb: str, what: str, files: HostFiles, error: OSError) -> NotPermi
 def _check_plain(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise BadInputError(f"{path} is no plain file", hint=f"remove it: rm -r {path}")
-
-
-def _check_owner(files: HostFiles, path: Path, status: os.stat_result) -> None:
-    """Refuse what somebody else could have made; who made a recording does not matter."""
-    if files.recorded:
-        return
-    if status.st_uid not in (0, os.geteuid()):
-        raise BadInputError(
-            f"{path} belongs to user {status.st_uid}, not to root", hint=f"remove it: rm -r {path}"
-        )
-    if stat.S_ISLNK(status.st_mode):
-        raise BadInputError(f"{path} is a link", hint=f"remove it: rm {path}")
-    if status.st_mode & _OTHERS_MAY_WRITE:
-        raise BadInputError(f"{path} may be written by others than root", hint=f"chmod go-w {path}")

@@ -36,7 +36,9 @@ def _change(file: Path, old: str, new: str) -> str:
 # Profiles
 
 
-def test_a_profile_that_does_not_exist(pcietune: Pcietune, host: Path) -> None:
+def test_a_profile_that_does_not_exist_is_refused_with_the_nearest_name(
+    pcietune: Pcietune, host: Path
+) -> None:
     run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", "gpu-rdna")
 
     assert run.exit_code == 4
@@ -55,7 +57,9 @@ def test_an_empty_name_is_no_profile_and_not_a_wish_to_match(
     assert "no profile is called ''" in run.stderr
 
 
-def test_a_profile_file_that_does_not_exist(pcietune: Pcietune, host: Path, tmp_path: Path) -> None:
+def test_a_profile_file_that_does_not_exist_is_named(
+    pcietune: Pcietune, host: Path, tmp_path: Path
+) -> None:
     missing = tmp_path / "missing.yaml"
 
     run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", missing)
@@ -64,7 +68,7 @@ def test_a_profile_file_that_does_not_exist(pcietune: Pcietune, host: Path, tmp_
     assert run.stderr.startswith(f"pcietune: {missing}: no such file\n")
 
 
-def test_a_profile_that_is_no_yaml(pcietune: Pcietune, host: Path, ours: Path) -> None:
+def test_a_profile_that_is_no_yaml_is_refused(pcietune: Pcietune, host: Path, ours: Path) -> None:
     _change(ours, "roles:", "roles: [")
 
     run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", ours)
@@ -111,7 +115,9 @@ def test_a_profile_that_breaks_the_format_is_told_where(
     assert "\n  try: " in run.stderr
 
 
-def test_a_profile_of_another_kind_of_host(pcietune: Pcietune, host: Path, ours: Path) -> None:
+def test_a_profile_of_another_kind_of_host_says_what_is_missing(
+    pcietune: Pcietune, host: Path, ours: Path
+) -> None:
     _change(ours, "place: switch-group", 'ids: ["10de:2330"]')
 
     run = pcietune("audit", "--from", host, "--mode", "vm", "--profile", ours)
@@ -126,7 +132,7 @@ def test_a_profile_of_another_kind_of_host(pcietune: Pcietune, host: Path, ours:
 # Settings and modes
 
 
-def test_no_mode(pcietune: Pcietune, host: Path) -> None:
+def test_without_a_mode_none_is_guessed(pcietune: Pcietune, host: Path) -> None:
     run = pcietune("audit", "--from", host, "--profile", "gpu-rdma")
 
     assert run.exit_code == 4
@@ -170,7 +176,7 @@ def test_broken_settings_end_every_command(
 # Recorded hosts
 
 
-def test_a_recording_that_does_not_exist(pcietune: Pcietune, tmp_path: Path) -> None:
+def test_a_recording_that_does_not_exist_is_named(pcietune: Pcietune, tmp_path: Path) -> None:
     missing = tmp_path / "missing.tar"
 
     run = pcietune("audit", "--from", missing, *VM)
@@ -182,7 +188,7 @@ def test_a_recording_that_does_not_exist(pcietune: Pcietune, tmp_path: Path) -> 
     )
 
 
-def test_a_file_that_is_no_archive(pcietune: Pcietune, tmp_path: Path) -> None:
+def test_a_file_that_is_no_archive_is_refused(pcietune: Pcietune, tmp_path: Path) -> None:
     file = tmp_path / "host.tar"
     file.write_text("not a tar file\n" * 100)
 
@@ -193,7 +199,7 @@ def test_a_file_that_is_no_archive(pcietune: Pcietune, tmp_path: Path) -> None:
     assert "try: make one on the host: pcietune record FILE" in run.stderr
 
 
-def test_a_directory_that_is_no_host(pcietune: Pcietune, tmp_path: Path) -> None:
+def test_a_directory_that_is_no_host_is_refused(pcietune: Pcietune, tmp_path: Path) -> None:
     run = pcietune("audit", "--from", tmp_path, *VM)
 
     assert run.exit_code == 4
@@ -210,7 +216,7 @@ def test_the_machines_own_root_is_no_recording(pcietune: Pcietune) -> None:
 
 
 @pytest.mark.parametrize("command", ["apply", "restore"])
-def test_a_recording_without_a_place_for_the_result(
+def test_a_recording_is_not_changed_without_a_place_for_the_result(
     pcietune: Pcietune, host: Path, command: str
 ) -> None:
     run = pcietune(command, "--from", host)
@@ -222,7 +228,7 @@ def test_a_recording_without_a_place_for_the_result(
     )
 
 
-def test_a_recording_with_two_places_for_the_result(
+def test_two_places_for_the_result_are_refused_and_neither_is_written(
     pcietune: Pcietune, host: Path, tmp_path: Path
 ) -> None:
     run = pcietune("apply", "--from", host, "--to", tmp_path / "b.tar", "--in-place", *VM)
@@ -233,7 +239,7 @@ def test_a_recording_with_two_places_for_the_result(
 
 
 @pytest.mark.parametrize("place", [("--to", "b.tar"), ("--in-place",)], ids=["to", "in-place"])
-def test_a_place_for_the_result_without_a_recording(
+def test_a_place_for_the_result_is_refused_without_a_recording(
     pcietune: Pcietune, place: tuple[str, ...]
 ) -> None:
     run = pcietune("apply", *place, *VM)
@@ -244,7 +250,7 @@ def test_a_place_for_the_result_without_a_recording(
     )
 
 
-def test_a_result_that_cannot_be_written_there(
+def test_a_result_that_cannot_be_written_there_ends_with_the_reason(
     pcietune: Pcietune, host: Path, tmp_path: Path
 ) -> None:
     run = pcietune("apply", "--from", host, "--to", tmp_path / "missing/b.tar", *VM)
