@@ -81,13 +81,11 @@ def _restore(
         )
     if record is None:
         outcome.restoration = restoring.restore(
-            UndoRecord(boot_id), host, while_in_use=while_in_use, stop=lambda: False
+            UndoRecord(boot_id), host, while_in_use=while_in_use
         )
         return
     check_registers(host)
-    interrupts = until_it_is_told.enter_context(held_back())
+    until_it_is_told.enter_context(held_back())  # a half restored host is what nobody asked for
     with UndoLog.open(host.files, boot_id) as undo:
-        outcome.restoration = restoring.restore(
-            record, host, while_in_use=while_in_use, stop=interrupts.asked
-        )
+        outcome.restoration = restoring.restore(record, host, while_in_use=while_in_use)
         undo.replace(restoring.remaining(record, outcome.restoration))

@@ -92,10 +92,9 @@ class UndoLog:
         Raises:
             NotPermittedError: The record cannot be kept.
         """
-        if not self._run_told:
-            self._append(Run(__version__))
-            self._run_told = True
-        self._append(Begun(entry))
+        lines = [Begun(entry)] if self._run_told else [Run(__version__), Begun(entry)]
+        self._append(*lines)
+        self._run_told = True
         self._known.append(entry)
 
     def settle(self, group: str, *, kept: bool) -> None:
@@ -145,9 +144,9 @@ class UndoLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _append(self, line: Line) -> None:
-        """Add a line and wait for the disk; a line that is cut off is taken back."""
-        data = encode_lines([line])
+    def _append(self, *lines: Line) -> None:
+        """Add lines and wait for the disk; what is cut off is taken back."""
+        data = encode_lines(lines)
         length = os.fstat(self._descriptor).st_size
         try:
             _write(self._descriptor, data)

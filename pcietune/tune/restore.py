@@ -1,6 +1,5 @@
 """Put back exactly the bits that apply changed in this boot."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pcietune.errors import BadInputError, ExitCode, InconsistentHostError, PcietuneError
@@ -67,7 +66,6 @@ def restore(
     host: HostAccess,
     *,
     while_in_use: bool,
-    stop: Callable[[], bool],
 ) -> Restoration:
     """Put back what the record says, last change first.
 
@@ -79,9 +77,6 @@ def restore(
     restoration = Restoration(found=record.found)
     for change in reversed(record.changes):
         if change.outcome is Outcome.UNDONE:
-            continue
-        if stop():
-            restoration.left.append(Left(change.entry, "interrupted", ExitCode.INTERRUPTED))
             continue
         port = functions.get(change.entry.location)
         if port is None or port.id != change.entry.id:

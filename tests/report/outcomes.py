@@ -55,5 +55,5 @@ def applied(
 def restored(tree: TreeHost, record: UndoRecord) -> Outcome:
     """Return what restore gives to the reports."""
     host = opened(tree)
-    put_back = restore(record, host, while_in_use=False, stop=lambda: False)
+    put_back = restore(record, host, while_in_use=False)
     return Outcome(platform=host.platform(), restoration=put_back)

@@ -32,10 +32,8 @@ def applied(tree: TreeHost, profile: Profile = PROFILE) -> UndoRecord:
     return undo.record
 
 
-def restored(
-    tree: TreeHost, record: UndoRecord, *, while_in_use: bool = False, stop: bool = False
-) -> Restoration:
-    return restore(record, opened(tree), while_in_use=while_in_use, stop=lambda: stop)
+def restored(tree: TreeHost, record: UndoRecord, *, while_in_use: bool = False) -> Restoration:
+    return restore(record, opened(tree), while_in_use=while_in_use)
 
 
 def restored_ports(restoration: Restoration) -> list[str]:
@@ -244,17 +242,6 @@ def test_two_changes_of_the_same_bit_are_both_settled(tmp_path: Path) -> None:
     assert remaining(twice, found).changes == ()
 
 
-def test_a_stop_leaves_the_rest_recorded(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path)
-    record = applied(tree)
-
-    found = restored(tree, record, stop=True)
-
-    assert word(tree, NIC_PORT) == TUNED
-    assert found.exit_code() == ExitCode.INTERRUPTED
-    assert remaining(record, found).changes == record.changes
-
-
 def test_a_port_that_does_not_answer_is_left_and_stays_recorded(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     set_word(tree, NIC_PORT, TUNED)
@@ -272,7 +259,7 @@ def test_a_port_that_ignores_the_write_back_is_inconsistent(tmp_path: Path) -> N
     record = applied(tree)
     host = FaultyHost(opened(tree), stuck(NIC_PORT, 1 << 6), [])
 
-    found = restore(record, host, while_in_use=False, stop=lambda: False)
+    found = restore(record, host, while_in_use=False)
 
     assert found.exit_code() == ExitCode.INCONSISTENT
     assert found.left[0].reason == "0000:22:04.0: put back 0x001d, but it reads 0x005d"
@@ -283,7 +270,7 @@ def test_a_write_back_that_the_kernel_refuses_is_left_with_its_reason(tmp_path: 
     record = applied(tree)
     host = FaultyHost(opened(tree), refused(nth=2, until=2), [])
 
-    found = restore(record, host, while_in_use=False, stop=lambda: False)
+    found = restore(record, host, while_in_use=False)
 
     assert len(found.restored) == 3
     assert found.exit_code() == ExitCode.NOT_PERMITTED
