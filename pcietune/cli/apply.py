@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pcietune.cli.options import (
+    DEFAULT_WAIT_S,
     FromOption,
     InPlaceOption,
     JsonOption,
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pcietune.model.plan import PlannedWrite
     from pcietune.report.outcome import Outcome
 
-_DEFAULT_WAIT = 10.0
-
 
 def apply(  # noqa: PLR0913 -- one parameter per option
     profile: ProfileOption = None,
@@ -31,7 +30,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     *,
     in_place: InPlaceOption = False,
     while_in_use: WhileInUseOption = False,
-    wait: WaitOption = _DEFAULT_WAIT,
+    wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
     """Set what the profile may set, read it back, and judge the host again.

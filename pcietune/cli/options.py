@@ -57,6 +57,7 @@ ToOption = Annotated[
 InPlaceOption = Annotated[
     bool, typer.Option("--in-place", help="With --from: write the result back to the recording.")
 ]
+DEFAULT_WAIT_S = 10.0
 WaitOption = Annotated[
     float,
     typer.Option(

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pcietune.cli.options import (
+    DEFAULT_WAIT_S,
     FromOption,
     InPlaceOption,
     JsonOption,
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from pcietune.host.sysfs import SysfsHost
     from pcietune.report.outcome import Outcome
 
-_DEFAULT_WAIT = 10.0
-
 
 def restore(  # noqa: PLR0913 -- one parameter per option
     source: FromOption = None,
@@ -25,7 +24,7 @@ def restore(  # noqa: PLR0913 -- one parameter per option
     *,
     in_place: InPlaceOption = False,
     while_in_use: WhileInUseOption = False,
-    wait: WaitOption = _DEFAULT_WAIT,
+    wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
     """Put back exactly the bits that apply changed in this boot.

@@ -10,7 +10,7 @@ from pcietune.report.document import Document, FindingDocument
 
 VM = ("--mode", "vm")
 GENERIC = ("--profile", "gpu-rdma")  # for machines that have fewer functions than an HGX board
-_SIGNAL_AT = Path(__file__).parent / "guest_parts" / "signal_at.py"
+_ACT_AT = Path(__file__).parent / "guest_parts" / "act_at.py"
 ACS_CONTROL = 0x148 + 6  # of the bench's downstream ports, in bytes
 
 
@@ -68,11 +68,18 @@ def differences(before: dict[str, bytes], after: dict[str, bytes]) -> dict[tuple
     }
 
 
+def acting(guest: Guest, when: str, function: str, number: int, command: str) -> tuple[str, ...]:
+    """Return how to run pcietune with a shell command at the nth call of a function of os.
+
+    The command finds pcietune's process in $PCIETUNE.
+    """
+    guest.write_file("/run/act_at.py", _ACT_AT.read_bytes())
+    return ("/usr/bin/python3", "/run/act_at.py", when, function, str(number), command)
+
+
 def with_signal(
     guest: Guest, signal: str, when: str, function: str, number: int, *arguments: str
 ) -> Result:
     """Run pcietune, and let it get a signal before or after the nth call of an os function."""
-    guest.write_file("/run/signal_at.py", _SIGNAL_AT.read_bytes())
-    return guest.run(
-        *("/usr/bin/python3", "/run/signal_at.py", signal, when, function, str(number)), *arguments
-    )
+    kill = f"kill -{signal.removeprefix('SIG')} $PCIETUNE"
+    return guest.run(*acting(guest, when, function, number, kill), *arguments)

@@ -1,12 +1,13 @@
 """What others do to the host while pcietune is at work: it is told, and nothing else is claimed."""
 
-from pathlib import Path
+import shlex
 
 import pytest
 
 from bench.guest import Guest, Result
 from bench.on_guest import (
     VM,
+    acting,
     addresses,
     audited,
     direct_translated,
@@ -17,7 +18,6 @@ from bench.on_guest import (
 
 pytestmark = [pytest.mark.machine("a800"), pytest.mark.usefixtures("untouched")]
 
-ACT_AT = Path(__file__).parent / "guest_parts" / "act_at.py"
 NIC_PORTS = ("port2", "port3", "port6", "port7", "port10", "port11", "port14", "port15")
 FIRST_GROUP = ("port2", "port3")
 APPLY = ("apply", *VM, "--json")
@@ -25,10 +25,7 @@ APPLY = ("apply", *VM, "--json")
 
 def meanwhile(guest: Guest, command: str, write: int, *arguments: str) -> Result:
     """Run pcietune, and a command right after its nth write."""
-    guest.write_file("/run/act_at.py", ACT_AT.read_bytes())
-    return guest.run(
-        *("/usr/bin/python3", "/run/act_at.py", "after", "pwrite", str(write), command), *arguments
-    )
+    return guest.run(*acting(guest, "after", "pwrite", write, command), *arguments)
 
 
 def test_a_bit_that_setpci_clears_before_apply_has_ended_is_told_to_be_clear(guest: Guest) -> None:
@@ -77,12 +74,11 @@ def test_a_function_that_is_removed_while_apply_writes_costs_its_group_only(gues
 
 
 def test_behind_a_stopped_apply_a_second_one_gives_up_and_audit_says_why(guest: Guest) -> None:
-    guest.write_file("/run/act_at.py", ACT_AT.read_bytes())
-    stopped = "python3 /run/act_at.py after pwrite 3 'kill -STOP $PCIETUNE' apply --mode vm"
+    stopped = f"{shlex.join(acting(guest, 'after', 'pwrite', 3, 'kill -STOP $PCIETUNE'))} apply"
     started = guest.run(
         "sh",
         "-c",
-        f"{stopped} >/dev/null 2>&1 & echo $!; "
+        f"{stopped} --mode vm >/dev/null 2>&1 & echo $!; "
         "until grep -q 'State:.T' /proc/$!/status; do sleep 0.1; done",
     )
     try:

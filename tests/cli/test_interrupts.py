@@ -1,5 +1,6 @@
 """Signals while apply and restore are at work: what is done is told, and told truly."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from tune.faults import word
 
 from pcietune.report.document import Document
 
-SIGNAL_AT = Path(__file__).parents[1] / "bench/guest_parts/signal_at.py"
+ACT_AT = Path(__file__).parents[1] / "bench/guest_parts/act_at.py"
 PORTS = ("0000:22:04.0", "0000:22:08.0", "0000:42:04.0", "0000:42:08.0")
 BY_LINUX, TUNED = 0x001D, 0x005D
 APPLY = ("apply", "--profile", "gpu-rdma", "--mode", "vm")
@@ -25,15 +26,17 @@ def with_signal(
 
     ``at`` is the signal, ``before`` or ``after``, a function of os, and at which of its calls.
     """
+    signal, when, function, number = at
+    act = (when, function, str(number), f"kill -{signal.removeprefix('SIG')} $PCIETUNE")
     where = ("--from", str(host.root), "--in-place", "--json")
     ended = subprocess.run(
-        [*prefix, sys.executable, str(SIGNAL_AT), *map(str, at), *command, *where],
+        [*prefix, sys.executable, str(ACT_AT), *act, *command, *where],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
         cwd=Path(__file__).parents[2],
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+        env={"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": os.defpath},
     )
     assert "Traceback" not in ended.stderr
     return ended.returncode, ended.stdout
