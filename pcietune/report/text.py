@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from pcietune.model.finding import Finding, Severity, State
+from pcietune.model.finding import Finding, Remedy, Severity, State
 from pcietune.model.plan import HeldBack, Plan, PlannedWrite
 from pcietune.report.outcome import Outcome
 from pcietune.tune.judge_redirection import ID as REDIRECTION
 
 _FIRST_TO_LAST = (State.ERROR, State.FAIL, State.PENDING, State.SKIP, State.NOT_APPLICABLE)
+_LONG_REMEDY = 200  # characters; told once
 _MOST_REMEDIES = 2  # of findings that differ in their subject only
 _WORDS = {
     State.PASS: "pass",
@@ -69,11 +70,10 @@ def findings(outcome: Outcome, *, passes: bool) -> Iterable[str]:
         judged = tuple(f for f in judged if f.state is not State.PASS)
     order = (*_FIRST_TO_LAST, State.PASS)
     ranked = sorted(judged, key=lambda f: (order.index(f.state), _rank(f), f.id, f.reason))
-    for (state, severity, finding_id, reason), alike in groupby(
-        ranked, key=lambda f: (f.state, f.severity, f.id, f.reason)
-    ):
+    told: set[Remedy] = set()
+    for _, alike in groupby(ranked, key=lambda f: (f.state, f.severity, f.id, f.reason)):
         yield ""
-        yield from _block(state, severity, finding_id, reason, list(alike))
+        yield from _block(list(alike), told)
     yield ""
     yield from _summary(outcome)
 
@@ -82,12 +82,11 @@ def _rank(finding: Finding) -> int:
     return list(Severity).index(finding.severity)
 
 
-def _block(
-    state: State, severity: Severity, finding_id: str, reason: str, alike: Sequence[Finding]
-) -> Iterable[str]:
-    """Yield the findings that differ in nothing but their subject."""
-    weight = f" ({severity})" if state in (State.FAIL, State.ERROR) else ""
-    yield f"{_WORDS[state]}  {finding_id}{weight}"
+def _block(alike: Sequence[Finding], told: set[Remedy]) -> Iterable[str]:
+    """Yield findings that differ in nothing but their subject; ``told`` gets their remedies."""
+    state, reason = alike[0].state, alike[0].reason
+    weight = f" ({alike[0].severity})" if state in (State.FAIL, State.ERROR) else ""
+    yield f"{_WORDS[state]}  {alike[0].id}{weight}"
     if reason:
         yield f"  {reason}"
     for finding in alike:
@@ -97,7 +96,9 @@ def _block(
         yield f"    {where}  {finding.found.text}{wanted}"
     remedies = list(dict.fromkeys(f.remedy for f in alike if f.remedy is not None))
     for remedy in remedies[:_MOST_REMEDIES]:
-        yield f"  {remedy.kind}: {remedy.command}"
+        long = len(remedy.command) > _LONG_REMEDY and remedy in told
+        yield f"  {remedy.kind}: {'as above' if long else remedy.command}"
+        told.add(remedy)
     if len(remedies) > _MOST_REMEDIES:
         yield f"  and {len(remedies) - _MOST_REMEDIES} alike: --json has every one"
 

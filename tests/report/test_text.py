@@ -93,6 +93,13 @@ def test_findings_that_differ_in_their_subject_alone_are_told_together(tmp_path:
     assert said.count("register: pcietune apply") == 1
 
 
+def test_a_long_remedy_that_findings_share_is_told_once(tmp_path: Path) -> None:
+    said = findings(audited(two_switches(tmp_path), mode=ModeName.BAREMETAL))
+
+    assert said.count("  kernel-args: pci=disable_acs_redir=") == 1
+    assert said.count("  kernel-args: as above") == 5  # two bits at three places
+
+
 def test_of_many_remedies_alike_only_the_first_are_told(tmp_path: Path) -> None:
     ports = {"24": "22:04", "25": "22:08", "44": "42:04", "45": "42:08"}
     without_ats = [
