@@ -8,7 +8,7 @@ from bench.kernel_package import Kernel
 
 _INIT = Path(__file__).parent / "guest_parts/init"
 _DIRECTORIES = [
-    *("bin", "dev", "modules", "proc", "root", "sys"),
+    *("bin", "dev", "modules", "proc", "sys", "whole"),
     *("code", "kernel", "system", "written"),  # mount points of the parts of the root
 ]
 _MODULES = ["drivers/block/virtio_blk", "fs/overlayfs/overlay", "fs/squashfs/squashfs"]

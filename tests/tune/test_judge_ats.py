@@ -2,8 +2,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trees.config import ENDPOINT, ConfigBuilder
 from trees.config import ROOT_PORT as ROOT
-from trees.config import ConfigBuilder
 from trees.function import ACS_BY_LINUX, ACS_CAPABLE, Function, nic, root_port, upstream_port
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -13,7 +13,15 @@ from tune.profiles import NIC_ROLE, handing_over, with_mode
 
 from pcietune.errors import ExitCode
 from pcietune.model.finding import Finding, RemedyKind, Severity, State
-from pcietune.model.profile import AtsPolicy, Attach, Mode, ModeName
+from pcietune.model.profile import (
+    AtsPolicy,
+    Attach,
+    FunctionPattern,
+    Mode,
+    ModeName,
+    Role,
+    RoleName,
+)
 from pcietune.model.switch_group import switch_groups
 from pcietune.tune.judge_ats import judge_ats
 from pcietune.tune.roles import assign_roles
@@ -85,6 +93,22 @@ def test_no_capability_is_a_setting_of_the_nics_firmware(tmp_path: Path) -> None
     assert (found.remedy.kind, found.remedy.command) == (
         RemedyKind.FIRMWARE,
         "mlxconfig -d 0000:24:00.0 set ATS_ENABLED=true, then reboot the host",
+    )
+
+
+def test_no_capability_of_another_makers_nic_is_not_said_to_be_a_setting(tmp_path: Path) -> None:
+    profile = replace(
+        PROFILE, roles={**PROFILE.roles, RoleName.NIC: Role(FunctionPattern(("14e4:1750",)))}
+    )
+    config = ConfigBuilder("14e4:1750", 0x020000).express(ENDPOINT)
+    tree = one_switch(tmp_path, instead=[Function(NIC, config, below=NIC_PORT)])
+
+    found = finding(judged(tree, profile), "nic.ats", NIC)
+
+    assert found.reason == "it has no ATS capability, so it cannot send translated requests"
+    assert found.remedy
+    assert found.remedy.command == (
+        "switch ATS on in the device's firmware, if it can, then reboot the host"
     )
 
 
