@@ -88,7 +88,7 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
     describe(host, outcome)
     if request.writes:
         _tell_if_switched_off(outcome)
-        check_settings_trusted(host)
+        _check_settings_trusted(host)
     settings = decided(host, outcome)
     outcome.mode = request.mode or settings.mode
     fabric = recognise(host, request, settings, outcome)
@@ -102,7 +102,7 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
     look_again(host, fabric, outcome)
 
 
-def check_settings_trusted(host: SysfsHost) -> None:
+def _check_settings_trusted(host: SysfsHost) -> None:
     """Do nothing if only root can have written what a live host's settings say.
 
     Raises:
@@ -179,7 +179,7 @@ def _tell_if_switched_off(outcome: Outcome) -> None:
         outcome.errors.append(
             SwitchedOffError(
                 f"pcietune is switched off here: {outcome.disabled}",
-                hint="undo that, then try again",
+                hint="rm /etc/pcietune/disabled, or boot without pcietune=off",
             )
         )
 

@@ -60,7 +60,7 @@ def _restore(
     host: "SysfsHost", outcome: "Outcome", until_it_is_told: ExitStack, *, while_in_use: bool
 ) -> None:
     from pcietune.cli.interrupts import held_back
-    from pcietune.cli.judging import check_settings_trusted, decided, describe, this_boot
+    from pcietune.cli.judging import describe, this_boot
     from pcietune.errors import BadInputError
     from pcietune.host.undo_log import UndoLog, read_undo_record
     from pcietune.model.undo import UndoRecord
@@ -68,8 +68,6 @@ def _restore(
     from pcietune.tune.channels import check_registers
 
     describe(host, outcome)
-    check_settings_trusted(host)
-    decided(host, outcome)
     boot_id = this_boot(host)
     record = read_undo_record(host.files)
     if record is not None and record.boot_id != boot_id:

@@ -20,23 +20,32 @@ def lines(outcome: Outcome) -> Iterable[str]:
 def _step(outcome: Outcome) -> str | None:
     if outcome.nothing_here:
         return None
+    if outcome.disabled is not None:
+        return f"nothing is written here while {outcome.disabled}"
     if outcome.audit is None:
         return "choose a mode: pcietune audit --mode vm, or --mode baremetal"
     return _after(outcome)
 
 
 def _after(outcome: Outcome) -> str:
+    mode = f"--mode {outcome.mode}"
     findings = () if outcome.audit is None else outcome.audit.findings
     failing = [f for f in findings if f.state is State.FAIL and f.severity is not Severity.INFO]
     unread = [f for f in findings if f.state is State.ERROR]
     if any(finding.code is ExitCode.NOT_PERMITTED for finding in unread):
         return "run it as root: registers could not be read"
     if any(finding.id == UNFINISHED for finding in failing):
-        return "an apply did not end well: pcietune apply finishes it, pcietune restore undoes it"
+        return (
+            f"an apply did not end well: pcietune apply {mode} finishes it, pcietune restore "
+            "undoes it"
+        )
     if any(f.remedy is not None and f.remedy.kind is RemedyKind.REGISTER for f in failing):
-        return "pcietune plan shows the writes, pcietune apply makes them"
+        return (
+            f"pcietune plan {mode} shows what can be written now and what must wait, pcietune "
+            f"apply {mode} writes it"
+        )
     if failing or unread:
-        return "pcietune audit says what is wrong, and what mends it"
+        return f"pcietune audit {mode} says what is wrong, and what mends it"
     if any(finding.state is State.PENDING for finding in findings):
         return "start a VM, and audit again while it runs: some of it is the kernel's doing then"
     return "nothing: this host is as its profile wants it"

@@ -1,5 +1,6 @@
 """What a run found out and did, as plain lines for people; failures first."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -11,11 +12,13 @@ from pcietune.tune.judge_redirection import ID as REDIRECTION
 _FIRST_TO_LAST = (State.ERROR, State.FAIL, State.PENDING, State.SKIP, State.NOT_APPLICABLE)
 _LONG_REMEDY = 200  # characters; told once
 _MOST_REMEDIES = 2  # of findings that differ in their subject only
+_NOT_READ = "NOT READ"
+_NOTE = "note"
 _WORDS = {
     State.PASS: "pass",
     State.FAIL: "FAIL",
     State.PENDING: "PENDING",
-    State.ERROR: "NOT READ",
+    State.ERROR: _NOT_READ,
     State.SKIP: "skipped",
     State.NOT_APPLICABLE: "not applicable",
 }
@@ -69,9 +72,9 @@ def findings(outcome: Outcome, *, passes: bool) -> Iterable[str]:
     if not passes:
         judged = tuple(f for f in judged if f.state is not State.PASS)
     order = (*_FIRST_TO_LAST, State.PASS)
-    ranked = sorted(judged, key=lambda f: (order.index(f.state), _rank(f), f.id, f.reason))
+    ranked = sorted(judged, key=lambda f: (order.index(f.state), _rank(f), _subject_apart(f)))
     told: set[Remedy] = set()
-    for _, alike in groupby(ranked, key=lambda f: (f.state, f.severity, f.id, f.reason)):
+    for _, alike in groupby(ranked, key=lambda f: (f.state, f.severity, _subject_apart(f))):
         yield ""
         yield from _block(list(alike), told)
     yield ""
@@ -82,18 +85,34 @@ def _rank(finding: Finding) -> int:
     return list(Severity).index(finding.severity)
 
 
+def _subject_apart(finding: Finding) -> tuple[str, str]:
+    """Return what findings share that differ in their subject alone.
+
+    Of what could not be read the reason is enough, without the address that it begins with.
+    """
+    if finding.state is State.ERROR:
+        return ("", finding.reason.removeprefix(f"{finding.subject.address}: "))
+    return (finding.id, finding.reason)
+
+
+def _word(finding: Finding) -> str:
+    """Return the word for a finding's state; what is only for information does not FAIL."""
+    if finding.state is State.FAIL and finding.severity is Severity.INFO:
+        return _NOTE
+    return _WORDS[finding.state]
+
+
 def _block(alike: Sequence[Finding], told: set[Remedy]) -> Iterable[str]:
     """Yield findings that differ in nothing but their subject; ``told`` gets their remedies."""
-    state, reason = alike[0].state, alike[0].reason
-    weight = f" ({alike[0].severity})" if state in (State.FAIL, State.ERROR) else ""
-    yield f"{_WORDS[state]}  {alike[0].id}{weight}"
+    first = alike[0]
+    ids = list(dict.fromkeys(finding.id for finding in alike))
+    more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+    weight = f" ({first.severity})" if _word(first) in (_WORDS[State.FAIL], _NOT_READ) else ""
+    yield f"{_word(first)}  {ids[0]}{more}{weight}"
+    _, reason = _subject_apart(first)
     if reason:
         yield f"  {reason}"
-    for finding in alike:
-        subject = finding.subject
-        where = subject.path if subject.address is None else f"{subject.address}  {subject.path}"
-        wanted = "" if state is State.PASS else f", wanted {finding.wanted.text}"
-        yield f"    {where}  {finding.found.text}{wanted}"
+    yield from dict.fromkeys(_line(finding) for finding in alike)
     remedies = list(dict.fromkeys(f.remedy for f in alike if f.remedy is not None))
     for remedy in remedies[:_MOST_REMEDIES]:
         long = len(remedy.command) > _LONG_REMEDY and remedy in told
@@ -103,16 +122,24 @@ def _block(alike: Sequence[Finding], told: set[Remedy]) -> Iterable[str]:
         yield f"  and {len(remedies) - _MOST_REMEDIES} alike: --json has every one"
 
 
+def _line(finding: Finding) -> str:
+    """Return what is told of one of several findings alike."""
+    subject = finding.subject
+    where = subject.path if subject.address is None else f"{subject.address}  {subject.path}"
+    if finding.state is State.ERROR:
+        return f"    {where}"
+    wanted = "" if finding.state is State.PASS else f", wanted {finding.wanted.text}"
+    return f"    {where}  {finding.found.text}{wanted}"
+
+
 def _summary(outcome: Outcome) -> Iterable[str]:
     if outcome.audit is None:
         return
-    states = [finding.state for finding in outcome.audit.findings]
-    counts = [
-        f"{states.count(s)} {_WORDS[s]}" for s in (State.PASS, *_FIRST_TO_LAST) if s in states
-    ]
-    groups = len(outcome.audit.groups)
-    plural = "" if groups == 1 else "s"
-    yield f"{groups} switch group{plural}, {len(states)} findings: {', '.join(counts)}"
+    words = Counter(_word(finding) for finding in outcome.audit.findings)
+    order = [_WORDS[State.PASS], *(_WORDS[state] for state in _FIRST_TO_LAST), _NOTE]
+    counts = ", ".join(f"{words[word]} {word}" for word in order if words[word])
+    groups = _counted(len(outcome.audit.groups), "switch group")
+    yield f"{groups}, {_counted(words.total(), 'finding')}: {counts}"
     if not outcome.audit.groups:
         yield (
             "No switch carries both a GPU and a NIC: their paths meet in the root complex, where "
@@ -123,12 +150,18 @@ def _summary(outcome: Outcome) -> Iterable[str]:
             yield finding.reason
 
 
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def plan(outcome: Outcome) -> Iterable[str]:
     """Yield the exact writes of a plan, and what is held back."""
     if outcome.plan is None:
         return
     yield ""
-    if not outcome.plan.writes:
+    if outcome.plan.unreadable:
+        yield "What is to be written is not known where something could not be read."
+    elif not outcome.plan.writes:
         yield "nothing to write"
     for name, writes in groupby(outcome.plan.writes, key=lambda w: w.group):
         yield f"switch group {name}"
@@ -153,6 +186,8 @@ def _held(plan: Plan) -> Iterable[str]:
 
     yield from lines("deferred", plan.deferred)
     yield from lines("refused", plan.refused)
+    if plan.deferred:
+        yield "  try: stop the VM, or --while-in-use"
     for group, reason in plan.unreadable:
         yield f"not begun  switch group {group}: {reason}"
 

@@ -97,7 +97,7 @@ def audit(
     findings += judge_iommu(host, _peers(fabric, roles), groups, wanted.iommu)
     for group in groups:
         findings += judge_port_types(host, fabric, group)
-        bits += judge_ports(host, fabric, port_requirements(group, wanted))
+        bits += judge_ports(host, fabric, port_requirements(group, mode, wanted))
         findings += judge_ats(host, fabric, group, profile.roles[RoleName.NIC], wanted.ats)
         findings += judge_groups(host, fabric, group, wanted.groups)
     bits = with_kernel_words(bits)
@@ -107,7 +107,7 @@ def audit(
     if isinstance(record, NotPermittedError):
         findings.append(Finding.unread(UNFINISHED, HOST, _ALL_ENDED, record))
     elif record is not None:
-        findings += _unfinished(record)
+        findings += _unfinished(record, mode)
     return Audit(
         profile=profile,
         mode=mode,
@@ -125,7 +125,7 @@ def _peers(fabric: Fabric, roles: Mapping[PciAddress, RoleName]) -> list[PciFunc
     return [fabric.functions[address] for address, role in roles.items() if role in peers]
 
 
-def _unfinished(record: UndoRecord) -> list[Finding]:
+def _unfinished(record: UndoRecord, mode: ModeName) -> list[Finding]:
     """Tell of changes whose run did not say how they ended: the registers say how far it came."""
     groups = sorted({entry.group for entry in record.unfinished})
     return [
@@ -137,7 +137,10 @@ def _unfinished(record: UndoRecord) -> list[Finding]:
             Value(f"{sum(e.group == group for e in record.unfinished)} changes begun"),
             _ALL_ENDED,
             "an apply is at work here, or was killed, or could not undo what it had begun",
-            Remedy(RemedyKind.REGISTER, "pcietune apply finishes it, pcietune restore undoes it"),
+            Remedy(
+                RemedyKind.REGISTER,
+                f"pcietune apply --mode {mode} finishes it, pcietune restore undoes it",
+            ),
         )
         for group in groups
     ]

@@ -98,7 +98,10 @@ def _judge(
             reason = f"not offered by ACS Capability {word}: hard-wired to the safe behaviour"
         elif not want.on and want.control in _REDIRECTING:
             reason = "redirects nothing here"
-    if fulfilled:
+    if not requirement.trusted and not fulfilled:
+        state, remedy = State.NOT_APPLICABLE, None
+        reason = "the profile trusts no NIC below with it, so the port stays closed"
+    elif fulfilled:
         state, remedy = State.PASS, None
     else:
         state = State.FAIL

@@ -52,7 +52,8 @@ def match_profile(profile: Profile, fabric: Fabric, host: HostAccess) -> MatchRe
     if match.switch_group:
         groups = switch_groups(fabric, assign_roles(profile, fabric, host), profile)
         if groups:
-            holds.append(f"{len(groups)} switches carry a GPU and a NIC")
+            carry = "1 switch carries" if len(groups) == 1 else f"{len(groups)} switches carry"
+            holds.append(f"{carry} a GPU and a NIC")
         else:
             fails.append("no switch carries both a GPU and a NIC")
     dmi = host.platform().dmi

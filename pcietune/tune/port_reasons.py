@@ -80,7 +80,7 @@ def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | No
         another = "a switch, or switch firmware, that offers it"
         return Remedy(RemedyKind.HARDWARE, another, power_cycle=True)
     if requirement.writable:
-        return Remedy(RemedyKind.REGISTER, "pcietune apply")
+        return Remedy(RemedyKind.REGISTER, f"pcietune apply --mode {requirement.mode}")
     if want.control is AcsControl.TRANSLATION_BLOCKING:
         return _stop_blocking(host)
     return Remedy(RemedyKind.KERNEL_ARGS, "")  # what it is depends on what else fails on the host

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from pcietune.errors import BadInputError
-from pcietune.model.profile import AcsWant, Mode, Place
+from pcietune.model.profile import AcsWant, Mode, ModeName, Place
 from pcietune.model.switch_group import PlacedPort, SwitchGroup
 from pcietune.registers.acs import AcsControl
 
@@ -18,6 +18,9 @@ class PortRequirement:
         place: The first of its places that wants this.
         want: The control, on or off.
         writable: Whether pcietune may write it.
+        mode: The duty that wants it.
+        trusted: Whether it may be had: Direct Translated P2P is for the NICs that are trusted
+            with it, and without one it is not asked of the port.
     """
 
     group: SwitchGroup
@@ -25,18 +28,22 @@ class PortRequirement:
     place: Place
     want: AcsWant
     writable: bool
+    mode: ModeName
+    trusted: bool = True
 
 
-def port_requirements(group: SwitchGroup, mode: Mode) -> list[PortRequirement]:
+def port_requirements(group: SwitchGroup, name: ModeName, mode: Mode) -> list[PortRequirement]:
     """Return what the group's ports owe: the union of their places, each control once.
 
     Raises:
         BadInputError: Two places of one port want opposite things: the profile contradicts itself.
     """
-    return [owed for placed in group.ports for owed in _owed_by(group, placed, mode)]
+    return [owed for placed in group.ports for owed in _owed_by(group, placed, name, mode)]
 
 
-def _owed_by(group: SwitchGroup, placed: PlacedPort, mode: Mode) -> list[PortRequirement]:
+def _owed_by(
+    group: SwitchGroup, placed: PlacedPort, name: ModeName, mode: Mode
+) -> list[PortRequirement]:
     owed: dict[AcsControl, PortRequirement] = {}
     for place in placed.places:
         rule = mode.ports.get(place)
@@ -44,10 +51,12 @@ def _owed_by(group: SwitchGroup, placed: PlacedPort, mode: Mode) -> list[PortReq
             continue
         wants = [(want, True) for want in rule.set] + [(want, False) for want in rule.require]
         for want, writable in wants:
-            if not _concerns(placed, place, want):
-                continue
+            if want.control is AcsControl.TRANSLATION_BLOCKING and not placed.above_nic:
+                continue  # it stops what NICs send, so it matters above a NIC only
+            trusted = _is_trusted(placed, place, want)
             known = owed.setdefault(
-                want.control, PortRequirement(group, placed, place, want, writable)
+                want.control,
+                PortRequirement(group, placed, place, want, writable, name, trusted),
             )
             if known.want != want:
                 raise BadInputError(
@@ -60,14 +69,6 @@ def _owed_by(group: SwitchGroup, placed: PlacedPort, mode: Mode) -> list[PortReq
     return list(owed.values())
 
 
-def _concerns(placed: PlacedPort, place: Place, want: AcsWant) -> bool:
-    """Return whether ``want`` matters at this port.
-
-    Translation Blocking stops what NICs send, so it matters above a NIC only. Direct Translated
-    P2P on the NIC side is for the NICs that are trusted with it.
-    """
-    if want.control is AcsControl.TRANSLATION_BLOCKING:
-        return placed.above_nic
-    if want.control is AcsControl.DIRECT_TRANSLATED_P2P and want.on and place is Place.NIC_SIDE:
-        return bool(placed.opens_for)
-    return True
+def _is_trusted(placed: PlacedPort, place: Place, want: AcsWant) -> bool:
+    opens = want.control is AcsControl.DIRECT_TRANSLATED_P2P and want.on
+    return not (opens and place is Place.NIC_SIDE) or bool(placed.opens_for)

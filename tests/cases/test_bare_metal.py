@@ -268,4 +268,5 @@ def test_what_only_root_may_read_exonerates_nobody(pcietune: Pcietune, tmp_path:
 
     assert run.exit_code == 5
     assert "ACS redirects nothing" not in run.stdout
-    assert "NOT READ  port.nic-side.ReqRedir" in run.stdout
+    assert "NOT READ  port.gpu-side.CmpltRedir and 5 more (error)" in run.stdout
+    assert "only the first 64 bytes were recorded" in run.stdout

@@ -203,7 +203,7 @@ def test_status_exits_0_where_audit_would_exit_3(pcietune: Pcietune, tmp_path: P
     run = pcietune("status", "--from", tmp_path, *VM)
 
     assert run.exit_code == 0
-    assert "next     pcietune plan shows the writes, pcietune apply makes them" in run.stdout
+    assert "next     pcietune plan --mode vm shows what can be written now" in run.stdout
 
 
 def test_strict_counts_what_is_pending(pcietune: Pcietune, tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def test_where_it_is_switched_off_apply_writes_nothing(
 
     assert run.exit_code == 11
     assert run.stderr == (
-        f"pcietune: pcietune is switched off here: {why}\n  try: undo that, then try again\n"
+        f"pcietune: pcietune is switched off here: {why}\n"
+        "  try: rm /etc/pcietune/disabled, or boot without pcietune=off\n"
     )
     assert host.config(NIC_PORT).read_bytes() == before
 
@@ -205,3 +206,15 @@ def test_where_the_kernel_does_not_say_which_boot_this_is_nothing_is_written(
 
     assert (run.exit_code, run.document().writes) == (5, [])
     assert "no undo record can be kept" in run.document().errors[0].message
+
+
+def test_settings_that_cannot_be_used_keep_nobody_from_restoring(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = one_switch(tmp_path)
+    pcietune("apply", "--from", tmp_path, "--in-place", "--mode", "vm")
+    host.put("etc/pcietune/pcietune.yaml", "mode: VM")
+
+    run = pcietune("restore", "--from", tmp_path, "--in-place", "--json")
+
+    assert (run.exit_code, run.document().changed) == (0, True)

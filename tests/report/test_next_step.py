@@ -26,13 +26,13 @@ def tuned(tree: TreeHost) -> TreeHost:
 
 
 def test_writes_come_next_where_writes_mend_something(tmp_path: Path) -> None:
-    assert step(audited(one_switch(tmp_path))).startswith("pcietune plan shows the writes")
+    assert step(audited(one_switch(tmp_path))).startswith("pcietune plan --mode vm shows what")
 
 
 def test_audit_comes_next_where_no_write_mends_it(tmp_path: Path) -> None:
     tree = tuned(one_switch(tmp_path, instead=[nic(NIC, below=NIC_PORT, ats=None)]))
 
-    assert step(audited(tree)) == "pcietune audit says what is wrong, and what mends it"
+    assert step(audited(tree)) == "pcietune audit --mode vm says what is wrong, and what mends it"
 
 
 def test_a_vm_comes_next_where_the_kernel_has_to_do_something(tmp_path: Path) -> None:
@@ -72,3 +72,10 @@ def test_a_mode_comes_next_where_none_is_set(tmp_path: Path) -> None:
 def test_nothing_is_said_where_there_is_nothing_or_an_error_says_it() -> None:
     assert list(next_step.lines(Outcome(nothing_here=True))) == []
     assert list(next_step.lines(Outcome(errors=[LockedError("busy")]))) == []
+
+
+def test_where_it_is_switched_off_no_write_is_next(tmp_path: Path) -> None:
+    outcome = audited(one_switch(tmp_path))
+    outcome.disabled = "/etc/pcietune/disabled exists"
+
+    assert step(outcome) == "nothing is written here while /etc/pcietune/disabled exists"

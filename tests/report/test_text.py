@@ -217,6 +217,7 @@ def test_a_plan_tells_what_it_holds_back(tmp_path: Path) -> None:
     assert joined(text.plan(planned(in_use))).splitlines()[1:] == [
         "nothing to write",
         "deferred  0000:22:04.0 DirectTrans+: in use by VFIO: 0000:24:00.0",
+        "  try: stop the VM, or --while-in-use",
     ]
     assert "not begun  switch group 0000:20:01.0/00.0: 0000:24:00.0 does not answer" in joined(
         text.plan(planned(silent))

@@ -54,7 +54,10 @@ def test_a_finding_has_word_and_bits_as_found_and_as_wanted(tmp_path: Path) -> N
         ("DirectTrans+",),
     )
     assert found.remedy
-    assert (found.remedy.kind, found.remedy.command) == (RemedyKind.REGISTER, "pcietune apply")
+    assert (found.remedy.kind, found.remedy.command) == (
+        RemedyKind.REGISTER,
+        "pcietune apply --mode vm",
+    )
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_match_tells_by_what(tmp_path: Path) -> None:
     assert found
     assert found.why == (
         "1 x 10de:20f3 (10de:20f3)",
-        "1 switches carry a GPU and a NIC",
+        "1 switch carries a GPU and a NIC",
         "DMI product_name is 'GPU Server 8'",
     )
 

@@ -5,11 +5,13 @@ import pytest
 from trees.fabrics import cascade
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.judged import GPU_PORT, NIC_PORT, judged
+from tune.judged import GPU_PORT, NIC_PORT, finding, judge, judged, opened
 from tune.profiles import NIC_ROLE, PROFILE, rule, with_ports, with_roles
 
 from pcietune.errors import BadInputError, ExitCode
+from pcietune.model.finding import State
 from pcietune.model.profile import Profile, RoleName
+from pcietune.tune.plan import plan
 
 
 def owed(tree: TreeHost, profile: Profile = PROFILE) -> dict[str, list[str]]:
@@ -51,10 +53,16 @@ def test_isolation_is_owed_by_every_port(tmp_path: Path) -> None:
     assert owing(cascade(tmp_path), "UpstreamFwd+") == every
 
 
-def test_nothing_is_opened_for_a_nic_that_is_not_trusted(tmp_path: Path) -> None:
+def test_nothing_is_opened_for_a_nic_that_is_not_trusted_and_that_is_told(tmp_path: Path) -> None:
     profile = with_roles({RoleName.NIC: replace(NIC_ROLE, trusted=False)})
 
-    assert owing(one_switch(tmp_path), "DirectTrans+", profile) == []
+    host = opened(one_switch(tmp_path))
+    audited = judge(host, profile)
+    direct = finding(audited, "port.nic-side.DirectTrans", NIC_PORT)
+
+    assert direct.state is State.NOT_APPLICABLE
+    assert direct.reason == "the profile trusts no NIC below with it, so the port stays closed"
+    assert plan(host, audited, while_in_use=False).writes == ()
 
 
 def test_a_port_in_two_places_owes_the_union_once_under_the_first_place(tmp_path: Path) -> None:
