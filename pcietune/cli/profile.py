@@ -1,6 +1,5 @@
 """``pcietune profile list|show|match|lint``."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -92,7 +91,7 @@ def match(source: FromOption = None) -> None:
 
 @app.command("lint")
 def lint(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Profiles to check.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Profiles to check.")],
 ) -> None:
     """Say everything that is wrong or doubtful in profiles; exit 4 if anything is wrong.
 
@@ -100,14 +99,9 @@ def lint(
     """
     from pcietune.cli import show
     from pcietune.errors import ExitCode
-    from pcietune.host.profile_file import lint_profile
-    from pcietune.host.yaml_nodes import read_document
+    from pcietune.host.profile_file import lint_file
 
-    complaints = [
-        complaint
-        for file in files
-        for complaint in lint_profile(read_document(file), file=str(file))
-    ]
+    complaints = [complaint for file in files for complaint in lint_file(file)]
     show.lines(str(complaint) for complaint in complaints)
     wrong = any(not complaint.warning for complaint in complaints)
     raise typer.Exit(int(ExitCode.BAD_INPUT if wrong else ExitCode.OK))

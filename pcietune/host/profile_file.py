@@ -29,17 +29,25 @@ from pcietune.registers.acs import AcsControl
 from pcietune.tune.lint import remarks
 
 _HINT = "the complaints name line and column; pcietune profile lint FILE checks it again"
+_LINT_HINT = "lint takes files; pcietune profile show NAME prints a profile that has a name"
+_NO_FILE_HINT = (
+    "what has a slash in it or .yaml at its end is a file; pcietune profile list shows the names"
+)
 
 
-def load_profile(path: Path) -> Profile:
+def load_profile(file: str) -> Profile:
     """Return the profile in a file; its name is the file's, without the suffix.
+
+    Args:
+        file: Its path, which complaints give as it is.
 
     Raises:
         DocumentError: The file breaks the format; it has every complaint.
         BadInputError: There is no such file, or it cannot be read.
         NotPermittedError: The kernel keeps it from this user.
     """
-    return parse_profile(read_document(path), file=str(path), name=path.stem)
+    data = read_document(file, hint=_NO_FILE_HINT)
+    return parse_profile(data, file=file, name=Path(file).stem)
 
 
 def parse_profile(data: bytes, *, file: str, name: str) -> Profile:
@@ -58,6 +66,16 @@ def parse_profile(data: bytes, *, file: str, name: str) -> Profile:
     except DocumentError as error:
         raise DocumentError(error.complaints, hint=_HINT) from error
     return _profile(document.value, hashlib.sha256(data).hexdigest(), name)
+
+
+def lint_file(file: str) -> tuple[Complaint, ...]:
+    """Return what is wrong or doubtful in the profile in a file, as ``lint_profile``.
+
+    Raises:
+        BadInputError: There is no such file, or it cannot be read.
+        NotPermittedError: The kernel keeps it from this user.
+    """
+    return lint_profile(read_document(file, hint=_LINT_HINT), file=file)
 
 
 def lint_profile(data: bytes, *, file: str) -> tuple[Complaint, ...]:

@@ -89,7 +89,8 @@ class Profiles:
         """
         if "/" in name_or_file or name_or_file.endswith(_SUFFIX):
             path = Path(name_or_file)
-            return _load(ProfileSource(path.stem, Origin.FILE, path))
+            source = ProfileSource(path.stem, Origin.FILE, path)
+            return LoadedProfile(load_profile(name_or_file), source)
         sources = {source.name: source for source in self.sources()}
         if name_or_file not in sources:
             near = hint(name_or_file, list(sources))
@@ -139,4 +140,4 @@ def shipped_profiles() -> Path:
 
 
 def _load(source: ProfileSource) -> LoadedProfile:
-    return LoadedProfile(load_profile(source.path), source)
+    return LoadedProfile(load_profile(str(source.path)), source)

@@ -1,13 +1,12 @@
 """A host's settings, from /etc/pcietune/pcietune.yaml."""
 
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from pcietune.host.host_files import HostFiles
-from pcietune.host.yaml_nodes import read_document
+from pcietune.host.yaml_nodes import DocumentError, read_document
 from pcietune.host.yaml_schema import read
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce, Settings
@@ -27,6 +26,12 @@ class SettingsSchema(msgspec.Struct, forbid_unknown_fields=True, rename="kebab")
     enforce: Enforce = Enforce.AUDIT
 
 
+_HINT = (
+    f"the keys are {', '.join(SettingsSchema.__struct_encode_fields__)}, each with a value on a "
+    "line of its own; a whole file may be: mode: vm"
+)
+
+
 def load_settings(files: HostFiles) -> Settings:
     """Return the host's settings; the defaults if it has no file or an empty one.
 
@@ -37,8 +42,8 @@ def load_settings(files: HostFiles) -> Settings:
     """
     if not files.exists(SETTINGS):
         return Settings()
-    path = Path(files.path(SETTINGS))
-    return parse_settings(read_document(path), file=str(path))
+    file = files.path(SETTINGS)
+    return parse_settings(read_document(file, hint=_HINT), file=file)
 
 
 def parse_settings(data: bytes, *, file: str) -> Settings:
@@ -47,5 +52,8 @@ def parse_settings(data: bytes, *, file: str) -> Settings:
     Raises:
         DocumentError: ``data`` breaks the format; it has every complaint.
     """
-    schema = read(data, SettingsSchema, file=file).value
+    try:
+        schema = read(data, SettingsSchema, file=file).value
+    except DocumentError as error:
+        raise DocumentError(error.complaints, hint=_HINT) from error
     return Settings(schema.profile or None, schema.mode or None, schema.enforce)

@@ -64,24 +64,28 @@ class DocumentError(BadInputError):
         super().__init__("\n".join(map(str, self.complaints)), hint=hint)
 
 
-def read_document(path: Path) -> bytes:
+def read_document(file: str, *, hint: str) -> bytes:
     """Return the bytes of a file; one that is too large is cut where ``compose`` refuses it.
+
+    Args:
+        file: Its path, which complaints give as it is.
+        hint: What to try if there is no such file.
 
     Raises:
         BadInputError: There is no such file, or it cannot be read.
         NotPermittedError: The kernel keeps it from this user.
     """
     try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST + 1)
+        with Path(file).open("rb") as opened:
+            return opened.read(_LARGEST + 1)
     except FileNotFoundError as error:
-        raise BadInputError(f"{path}: no such file") from error
+        raise BadInputError(f"{file}: no such file", hint=hint) from error
     except PermissionError as error:
         raise NotPermittedError(
-            f"{path}: not readable by this user", hint="run pcietune as root"
+            f"{file}: not readable by this user", hint="run pcietune as root"
         ) from error
     except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
+        raise BadInputError(f"{file}: {error.strerror}", hint=hint) from error
 
 
 def compose(data: bytes, file: str) -> yaml.Node | None:
@@ -99,6 +103,8 @@ def compose(data: bytes, file: str) -> yaml.Node | None:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         said = ", ".join(part for part in (error.context, error.problem) if part)
+        if mark and text.startswith("\t", mark.index):
+            said = "a tab is here, where YAML takes spaces only"
         raise DocumentError([Complaint(file, *place, f"not valid YAML: {said}")]) from error
     except yaml.YAMLError as error:  # a character that libyaml takes and PyYAML does not, or so
         said = str(error).partition("\n")[0]
@@ -159,7 +165,7 @@ def quoted(text: str) -> str:
 
 
 def found(node: yaml.Node) -> str:
-    """Say what YAML takes ``node`` for, and how to make it text where it is mistaken for more."""
+    """Say what YAML takes ``node`` for."""
     if isinstance(node, yaml.MappingNode):
         return "found a mapping"
     if not isinstance(node, yaml.ScalarNode):
@@ -168,6 +174,13 @@ def found(node: yaml.Node) -> str:
         return f"found the text {quoted(node.value)}"
     if node.tag == NOTHING and not node.value:
         return "nothing is there"
+    return f"found {_taken_for(node)}"
+
+
+def found_for_text(node: yaml.Node) -> str:
+    """Say what YAML takes ``node`` for, and how to make it text where it is mistaken for more."""
+    if not isinstance(node, yaml.ScalarNode) or (node.tag == NOTHING and not node.value):
+        return found(node)
     written = node.value if len(node.value) <= _LONGEST_QUOTE else "it"
     return f'YAML reads {written} as {_taken_for(node)}; quote it: "{written}"'
 

@@ -67,14 +67,18 @@ def read(data: bytes, schema: type[T], *, file: str) -> Document[T]:
 def hint(word: str, names: Sequence[str]) -> str:
     """Return which of ``names`` may be meant by ``word``, or all of them where none is near.
 
-    Several that are equally near are all named: SrcValid may be SrcValid+ as well as SrcValid-.
+    All that begin with the word are near, else those that are most alike: SrcValid may be SrcValid+
+    as well as SrcValid-.
     """
     start = word[:_LONGEST].lower()
-    likeness = {name: SequenceMatcher(None, start, name.lower()).ratio() for name in names}
-    best = max(likeness.values(), default=0.0)
-    if best < _NEAR:
+    near = [name for name in names if start and name.lower().startswith(start)]
+    if not near:
+        likeness = {name: SequenceMatcher(None, start, name.lower()).ratio() for name in names}
+        best = max(likeness.values(), default=0.0)
+        near = [name for name in names if likeness[name] == best >= _NEAR]
+    if not near:
         return f"valid: {', '.join(names)}"
-    return f"did you mean {' or '.join(repr(name) for name in names if likeness[name] == best)}?"
+    return f"did you mean {' or '.join(map(repr, near))}?"
 
 
 class _Walk:
@@ -142,7 +146,8 @@ class _Walk:
     def _text(self, node: yaml.Node, names: Sequence[str] = ()) -> str | None:
         if yaml_nodes.is_text(node):
             return str(node.value)
-        self._expected(node, "text", f"; valid: {', '.join(names)}" if names else "")
+        valid = f"; valid: {', '.join(names)}" if names else ""
+        self._complain(node, f"expected text, but {yaml_nodes.found_for_text(node)}{valid}")
         return None
 
     def _word(self, node: yaml.Node, names: Sequence[str]) -> str | None:
@@ -216,10 +221,11 @@ class _Walk:
             if yaml_nodes.is_text(key):
                 yield key.value, key, value
             else:
-                self._expected(key, "text as a key")
+                said = f"expected text as a key, but {yaml_nodes.found_for_text(key)}"
+                self._complain(key, said)
 
-    def _expected(self, node: yaml.Node, wanted: str, more: str = "") -> None:
-        self._complain(node, f"expected {wanted}, but {yaml_nodes.found(node)}{more}")
+    def _expected(self, node: yaml.Node, wanted: str) -> None:
+        self._complain(node, f"expected {wanted}, but {yaml_nodes.found(node)}")
 
     def _complain(self, node: yaml.Node, text: str) -> None:
         self.complaints.append(Complaint(self._file, *yaml_nodes.position(node), text))

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError, ExitCode
-from pcietune.host.profile_file import lint_profile, load_profile, parse_profile
+from pcietune.host.profile_file import lint_file, lint_profile, load_profile, parse_profile
 from pcietune.host.profile_schema import ProfileSchema
 from pcietune.host.profile_store import shipped_profiles
 
@@ -25,7 +25,7 @@ BROKEN_PROFILES = [pytest.param(path, id=path.stem) for path in sorted(BROKEN.gl
 @pytest.mark.parametrize("path", BROKEN_PROFILES)
 def test_a_broken_profile_is_refused_with_every_complaint_at_its_place(path: Path) -> None:
     with pytest.raises(BadInputError) as refusal:
-        load_profile(path)
+        load_profile(str(path))
 
     said, wanted = str(refusal.value).splitlines(), _wanted(path, file=str(path))
     assert len(said) == len(wanted)
@@ -46,13 +46,31 @@ def test_a_profile_of_more_than_256_kib_is_refused() -> None:
 
 
 def test_a_file_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"absent\.yaml: no such file$"):
-        load_profile(tmp_path / "absent.yaml")
+    with pytest.raises(BadInputError, match=r"absent\.yaml: no such file$") as refusal:
+        load_profile(f"{tmp_path}/absent.yaml")
+
+    assert refusal.value.hint == (
+        "what has a slash in it or .yaml at its end is a file; "
+        "pcietune profile list shows the names"
+    )
+
+
+def test_lint_of_a_name_says_that_it_takes_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(BadInputError, match=r"^gpu-rdma: no such file$") as refusal:
+        lint_file("gpu-rdma")
+
+    assert refusal.value.hint == (
+        "lint takes files; pcietune profile show NAME prints a profile that has a name"
+    )
 
 
 def test_a_directory_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r": Is a directory$"):
-        load_profile(tmp_path)
+        load_profile(str(tmp_path))
 
 
 def test_lint_says_what_loading_says() -> None:
@@ -61,7 +79,7 @@ def test_lint_says_what_loading_says() -> None:
     said = [str(complaint) for complaint in lint_profile(path.read_bytes(), file=str(path))]
 
     with pytest.raises(BadInputError) as refusal:
-        load_profile(path)
+        load_profile(str(path))
     assert "\n".join(said) == str(refusal.value)
     assert len(said) == 4
 

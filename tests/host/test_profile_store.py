@@ -90,6 +90,18 @@ def test_a_slash_or_the_suffix_makes_it_a_file(
     assert loaded.source.path == Path(name)
 
 
+def test_a_file_is_called_as_it_was_typed(
+    profiles: Profiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.yaml").write_bytes(BROKEN)
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(BadInputError, match=r"^\./ours: no such file$"):
+        profiles.load("./ours")
+    with pytest.raises(BadInputError, match=r"^\./broken\.yaml:1:1: missing key"):
+        profiles.load("./broken.yaml")
+
+
 def test_an_unknown_name_is_answered_with_the_nearest(profiles: Profiles) -> None:
     with pytest.raises(BadInputError) as refusal:
         profiles.load("a800-sxm-8gpu")

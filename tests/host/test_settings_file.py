@@ -69,6 +69,8 @@ def test_a_broken_file_is_refused_at_the_place(text: str, complaint: str) -> Non
 
     assert str(refusal.value) == f"pcietune.yaml:{complaint}"
     assert refusal.value.exit_code is ExitCode.BAD_INPUT
+    assert refusal.value.hint.startswith("the keys are profile, mode, enforce, ")
+    assert refusal.value.hint.endswith("a whole file may be: mode: vm")
 
 
 @given(
