@@ -1,5 +1,6 @@
 """Host archives: a recorded tree in a tar file, unpacked with suspicion."""
 
+import errno
 import gzip
 import io
 import os
@@ -27,6 +28,14 @@ _DAMAGE = (
     NotADirectoryError,  # or one below a file
     ValueError,  # a name that no file can have
 )
+_NO_SUCH_PLACE = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EBUSY,  # "." or "/"
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+)
 _MAKE_ONE = "make one on the host: pcietune record FILE"
 
 
@@ -36,7 +45,8 @@ def pack(root: Path, destination: Path) -> None:
     The same tree always gives the same bytes: members are sorted and carry no time and no owner.
 
     Raises:
-        NotPermittedError: The destination cannot be written.
+        BadInputError: No file can be of that name there.
+        NotPermittedError: The destination may not be written, or there is no room.
     """
     try:
         with NamedTemporaryFile(
@@ -52,9 +62,10 @@ def pack(root: Path, destination: Path) -> None:
                 Path(file.name).unlink()
                 raise
     except OSError as error:
-        raise NotPermittedError(
-            f"cannot write {destination}: {error.strerror}", hint="name a file in another place"
-        ) from error
+        said = f"cannot write {destination}: {error.strerror}"
+        if error.errno in _NO_SUCH_PLACE:
+            raise BadInputError(said, hint="name a file in a directory that exists") from error
+        raise NotPermittedError(said, hint="name a file in another place") from error
 
 
 def unpack(archive: Path, destination: Path) -> None:

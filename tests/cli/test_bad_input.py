@@ -250,11 +250,12 @@ def test_a_place_for_the_result_is_refused_without_a_recording(
     )
 
 
-def test_a_result_that_cannot_be_written_there_ends_with_the_reason(
+def test_a_result_for_a_place_that_does_not_exist_ends_with_the_reason(
     pcietune: Pcietune, host: Path, tmp_path: Path
 ) -> None:
     run = pcietune("apply", "--from", host, "--to", tmp_path / "missing/b.tar", *VM)
 
-    assert run.exit_code == 5
+    assert run.exit_code == 4
     assert "cannot write" in run.stderr
     assert "No such file or directory" in run.stderr
+    assert "  try: name a file in a directory that exists\n" in run.stderr

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from host.hindered import as_nobody, files_of_at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trees.machines import one_switch
@@ -77,14 +78,48 @@ def test_an_archive_replaces_the_one_before_and_leaves_nothing_beside_it(tmp_pat
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["host.tar"]
 
 
-def test_an_archive_that_cannot_be_written_is_said_to_be_so(tmp_path: Path) -> None:
-    with pytest.raises(NotPermittedError) as raised:
-        pack(tmp_path, tmp_path / "nowhere/host.tar")
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        pytest.param("nowhere/host.tar", "No such file or directory", id="no such directory"),
+        pytest.param("file/host.tar", "Not a directory", id="below a file"),
+        pytest.param("directory", "Is a directory", id="a directory"),
+        pytest.param("directory/..", "Device or resource busy", id="dots"),
+        pytest.param("a" * 300, "File name too long", id="too long"),
+    ],
+)
+def test_a_place_where_no_archive_can_be_is_bad_input(tmp_path: Path, place: str, why: str) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "directory").mkdir()
 
-    assert (
-        str(raised.value) == f"cannot write {tmp_path}/nowhere/host.tar: No such file or directory"
-    )
+    with pytest.raises(BadInputError) as raised:
+        pack(tmp_path / "tree", tmp_path / place)
+
+    assert str(raised.value) == f"cannot write {tmp_path}/{place}: {why}"
+    assert raised.value.hint == "name a file in a directory that exists"
+    assert raised.value.exit_code == ExitCode.BAD_INPUT
+
+
+def test_an_archive_that_may_not_be_written_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "out").mkdir(mode=0o500)
+
+    with as_nobody(), pytest.raises(NotPermittedError) as raised:
+        pack(tmp_path / "tree", tmp_path / "out/host.tar")
+
+    assert str(raised.value) == f"cannot write {tmp_path}/out/host.tar: Permission denied"
     assert raised.value.exit_code == ExitCode.NOT_PERMITTED
+
+
+def test_an_archive_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path / "host")
+    (tmp_path / "out").mkdir()
+
+    with files_of_at_most(1000), pytest.raises(NotPermittedError, match=r": File too large$"):
+        pack(tree.root, tmp_path / "out/host.tar")
+
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.parametrize(
