@@ -15,14 +15,24 @@ def record(
     """Write a host archive: all that pcietune reads, and nothing personal.
 
     Every reading command takes it with --from. Serial numbers and VPD are zeroed, there is no
-    MAC address in it, and functions in D3cold are not woken. Example:
+    MAC address in it, and functions in D3cold are not woken. Run it as root: others see only the
+    first 64 bytes of each function; such an archive is written too, but exits 5. Example:
 
     `pcietune record host.tar`
     """
     from pcietune.cli import show
+    from pcietune.errors import ExitCode, NotPermittedError
     from pcietune.host.recording import record as write_archive
     from pcietune.host.source import open_host
 
     with open_host(source) as host:
-        write_archive(host, file)
-    show.lines([f"recorded {len(host.functions())} functions in {file}"])
+        cut_short = write_archive(host, file)
+        functions = len(host.functions())
+    show.lines([f"recorded {functions} functions in {file}"])
+    if cut_short:
+        failure = NotPermittedError(
+            f"{cut_short} of {functions} functions: only the first 64 bytes could be read, "
+            "too little to judge them by",
+            hint="record the host as root",
+        )
+        show.end([failure], ExitCode.NOT_PERMITTED)

@@ -61,14 +61,18 @@ _ANOTHER_SYMBOL = b"0000000000000000 T pci_enable_acs\n"
 _OWN_FILES = ("etc/pcietune", "run/pcietune")
 
 
-def record(host: SysfsHost, destination: Path) -> None:
+def record(host: SysfsHost, destination: Path) -> int:
     """Write a host archive of ``host``, which is compressed if its name ends in ``.gz``.
+
+    Returns how many functions it has only the first 64 bytes of, all that others than root may
+    read: they cannot be judged.
 
     Functions in D3cold are not woken, serial numbers and VPD are zeroed, and of the kernel command
     line only those values are kept that concern PCI.
 
     Raises:
-        NotPermittedError: The archive cannot be written.
+        BadInputError: No archive can be of that name there.
+        NotPermittedError: The archive may not be written, or there is no room.
     """
     with temporary_directory() as directory:
         tree = RecordedTree(host.files, directory)
@@ -82,6 +86,7 @@ def record(host: SysfsHost, destination: Path) -> None:
         manifest = Manifest(pcietune=__version__, unread=unread, errors=tree.errors)
         tree.put(MANIFEST, manifest.encode())
         pack(directory, destination)
+    return sum(lacking.reason is None for lacking in unread.values())
 
 
 def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:

@@ -1,10 +1,12 @@
 """Recorded hosts: what is true of the host is true of its archive, and writing stays in it."""
 
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli.in_process import Pcietune
+from trees.function import downstream_port
 from trees.machines import one_switch
 
 NIC_PORT = "0000:22:04.0"
@@ -58,6 +60,23 @@ def test_record_says_how_many_functions_there_are(pcietune: Pcietune, tmp_path: 
     run = pcietune("record", tmp_path / "a.tar.gz", "--from", host.root)
 
     assert (run.exit_code, run.stdout) == (0, f"recorded 6 functions in {tmp_path}/a.tar.gz\n")
+
+
+def test_a_recording_of_what_others_than_root_see_is_written_and_exits_5(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    port = downstream_port(NIC_PORT, below="0000:21:00.0")
+    host = one_switch(tmp_path / "host", instead=[replace(port, config=port.config.cut(64))])
+
+    run = pcietune("record", tmp_path / "a.tar", "--from", host.root)
+
+    assert run.exit_code == 5
+    assert run.stdout == f"recorded 6 functions in {tmp_path}/a.tar\n"
+    assert run.stderr == (
+        "pcietune: 1 of 6 functions: only the first 64 bytes could be read, too little to judge "
+        "them by\n  try: record the host as root\n"
+    )
+    assert pcietune("topo", "--from", tmp_path / "a.tar").exit_code == 5
 
 
 def test_apply_from_one_archive_to_another_leaves_the_first_as_it_is(
