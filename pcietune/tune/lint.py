@@ -40,6 +40,8 @@ def remarks(profile: Profile) -> Iterator[Remark]:
         for place in Place:
             rule = mode.ports.get(place, PortRule())
             yield from _about_writes((*path, place), place, rule)
+            if place is Place.NIC_SIDE and not profile.roles[RoleName.NIC].trusted:
+                yield from _about_trust((*path, place), rule)
             if name is ModeName.VM:
                 yield from _about_isolation((*path, place), place, rule)
         yield from _about_cascades(path, mode.ports)
@@ -68,6 +70,15 @@ def _about_writes(path: tuple[str, ...], place: Place, rule: PortRule) -> Iterat
         elif want.control in ISOLATION and not want.on:
             said = f"{want} belongs on the kernel command line: set later, IOMMU groups are wrong"
             yield Remark((*path, "set"), said)
+
+
+def _about_trust(path: tuple[str, ...], rule: PortRule) -> Iterator[Remark]:
+    """Find what is wanted for NICs, of which none is trusted with it."""
+    direct = AcsWant(AcsControl.DIRECT_TRANSLATED_P2P, on=True)
+    for key, wants in (("set", rule.set), ("require", rule.require)):
+        if direct in wants:
+            said = f"{direct} has no effect: role {RoleName.NIC} is not trusted"
+            yield Remark((*path, key), said)
 
 
 def _about_isolation(path: tuple[str, ...], place: Place, rule: PortRule) -> Iterator[Remark]:
