@@ -12,7 +12,10 @@ def topo(
     source: FromOption = None,
     *,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show every function, not only those on GPU-NIC paths.")
+        bool,
+        typer.Option(
+            "--all", help="Show also functions that have no role and are not above one that has."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
