@@ -36,8 +36,8 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     """Set what the profile may set, read it back, and judge the host again.
 
     All of a switch group's writes are made or none, but for those that must wait because VFIO uses
-    a function below. What was changed can be put back with `pcietune restore`. Exits 0 if the host is then as wanted, 3 if something is left that no
-    write can mend. Examples:
+    a function below. What was changed can be put back with `pcietune restore`. Exits 0 if the host
+    is then as wanted, 3 if something is left that no write can mend. Examples:
 
     `pcietune apply --mode vm`
 
