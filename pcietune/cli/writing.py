@@ -46,3 +46,8 @@ def _check(source: Path | None, to: Path | None, *, in_place: bool) -> None:
             f"{source} is a recording: where shall the result go?",
             hint="add either --to FILE or --in-place",
         )
+    if to is not None and (to.is_dir() or not to.parent.is_dir()):
+        raise BadInputError(
+            f"{to} cannot be a file: it is a directory, or is in none",
+            hint="name a file in a directory that exists",
+        )
