@@ -1,6 +1,11 @@
 """What holds for all rings of tests."""
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is the machine's business, which may have others to do.
+settings.register_profile("pcietune", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pcietune")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

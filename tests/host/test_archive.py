@@ -237,9 +237,7 @@ def test_an_archive_that_was_cut_off_is_refused(
         unpack(tmp_path / name, destination)
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(position=st.integers(0, 20 * KIBIBYTE - 1), value=st.integers(0, 255))
 def test_a_changed_byte_gives_a_tree_or_a_complaint(
     tmp_path_factory: pytest.TempPathFactory, position: int, value: int

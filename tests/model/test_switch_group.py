@@ -1,7 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from model.random_fabrics import HOSTS, Host, Switch, build
 from trees.fabrics import cascade, two_switches
 from trees.function import gpu, nic
@@ -72,7 +72,6 @@ def groups_of(host: Host) -> tuple[SwitchGroup, ...]:
     return switch_groups(host.fabric, host.roles, PROFILE)
 
 
-@settings(deadline=None)
 @given(HOSTS)
 def test_switch_groups_share_no_function_and_no_port(host: Host) -> None:
     members = [f.address for group in groups_of(host) for f in (*group.gpus, *group.nics)]
@@ -82,7 +81,6 @@ def test_switch_groups_share_no_function_and_no_port(host: Host) -> None:
     assert len(set(ports)) == len(ports)
 
 
-@settings(deadline=None)
 @given(HOSTS)
 def test_a_nic_is_in_a_group_exactly_if_a_gpu_is_below_the_same_topmost_switch(host: Host) -> None:
     tops = {host.fabric.topmost_switch(gpu) for gpu in host.of_role(RoleName.GPU)} - {None}
@@ -109,7 +107,6 @@ def _parts(host: Host, placed: PlacedPort, group: SwitchGroup) -> bool:
     )
 
 
-@settings(deadline=None)
 @given(HOSTS)
 def test_a_port_is_nic_side_exactly_where_the_path_to_a_gpu_leaves_that_of_a_nic(
     host: Host,
@@ -122,7 +119,6 @@ def test_a_port_is_nic_side_exactly_where_the_path_to_a_gpu_leaves_that_of_a_nic
             assert (Place.NIC_SIDE in placed.places) is expected
 
 
-@settings(deadline=None)
 @given(HOSTS)
 def test_every_port_of_a_group_is_above_a_member_and_has_a_place(host: Host) -> None:
     for group in groups_of(host):

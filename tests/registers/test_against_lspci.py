@@ -87,7 +87,7 @@ def linked(draw: st.DrawFn) -> bytes:
 
 
 @given(functions=st.lists(linked(), min_size=32, max_size=32))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_lists_in_any_order_are_walked_as_lspci_walks_them(
     functions: list[bytes], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trees.config import DOWNSTREAM_PORT, ENDPOINT, ConfigBuilder
 from trees.config import ROOT_PORT as ROOT
@@ -104,7 +104,6 @@ def one_tree(tmp_path_factory: pytest.TempPathFactory) -> TreeHost:
     return one_switch(tmp_path_factory.mktemp("host"))
 
 
-@settings(deadline=None)
 @given(capability=words, control=words, on=controls, off=controls)
 def test_a_write_changes_what_the_profile_sets_and_the_switch_offers_and_nothing_else(
     one_tree: TreeHost, capability: int, control: int, on: set[str], off: set[str]
