@@ -35,7 +35,10 @@ def list_profiles(source: FromOption = None) -> None:
             except PcietuneError as error:
                 broken.append(error)
             else:
-                rows.append((name, loaded.source.origin, loaded.profile.summary))
+                replaces = (
+                    " (in place of the shipped one)" if loaded.source.replaces_shipped else ""
+                )
+                rows.append((name, loaded.source.origin, f"{loaded.profile.summary}{replaces}"))
     width = max((len(name) for name, _, _ in rows), default=0)
     show.lines(f"{name:{width}}  {origin:7}  {summary}" for name, origin, summary in rows)
     show.end(broken, ExitCode.of_several([error.exit_code for error in broken]))

@@ -22,7 +22,6 @@ def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionStat
         iommu_unit=files.link_name(f"{path}/iommu"),
         numa_node=-1 if numa_node is None else numa_node,
         enable_count=files.number(f"{path}/enable"),
-        power_state=files.text(f"{path}/power_state"),
         physical_function=physical_function,
         virtual_functions=_virtual_functions(files, path),
         vfio=files.is_directory(f"{path}/vfio-dev"),

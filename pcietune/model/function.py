@@ -90,7 +90,6 @@ class FunctionState:
         iommu_unit: Name of the IOMMU unit that serves it, such as ``dmar0``; None if unknown.
         numa_node: -1 if firmware did not say.
         enable_count: How often a driver or VFIO enabled it (sysfs ``enable``); None if unreadable.
-        power_state: ``D0``, ``D3hot``, ``D3cold`` ...; None on kernels before 5.11.
         physical_function: For a VF, its PF.
         virtual_functions: For a PF, its VFs in order.
         vfio: Whether its driver made a VFIO device of it (``vfio-dev/`` below it).
@@ -100,7 +99,6 @@ class FunctionState:
     iommu_unit: str | None
     numa_node: int
     enable_count: int | None
-    power_state: str | None
     physical_function: PciAddress | None
     virtual_functions: tuple[PciAddress, ...]
     vfio: bool

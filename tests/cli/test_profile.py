@@ -26,6 +26,8 @@ def test_list_names_every_profile_and_who_wrote_it(pcietune: Pcietune, tmp_path:
         ["gpu-rdma", "site"],
         ["ours", "site"],
     ]
+    replacing = [line for line in run.stdout.splitlines() if "in place of the shipped" in line]
+    assert [line.split()[0] for line in replacing] == ["gpu-rdma"]
 
 
 def test_show_prints_the_file_as_it_is(pcietune: Pcietune) -> None:

@@ -29,13 +29,13 @@ def _link(host: TreeHost, address: str) -> LinkState:
     return read_link(HostFiles(host.root, recorded=False), path, PciAddress.parse(address))
 
 
-def test_group_unit_node_and_power_are_read(tmp_path: Path) -> None:
+def test_group_unit_node_and_use_are_read(tmp_path: Path) -> None:
     host = one_switch(tmp_path)
 
     state = _state(host, "0000:24:00.0")
 
     assert (state.group, state.iommu_unit, state.numa_node) == (5, "dmar0", 0)
-    assert (state.power_state, state.enable_count) == ("D0", 0)
+    assert state.enable_count == 0
     assert _link(host, "0000:24:00.0") == LinkState("16.0 GT/s PCIe", 16, "16.0 GT/s PCIe", 16)
 
 
@@ -97,12 +97,12 @@ def test_vfio_uses_what_it_made_a_device_of_and_enabled(
 def test_what_an_old_kernel_lacks_is_unknown(tmp_path: Path) -> None:
     host = TreeHost(tmp_path)
     host.add(nic(NIC))
-    for name in ("power_state", "numa_node", "enable", "max_link_width"):
+    for name in ("numa_node", "enable", "max_link_width"):
         (host.directory(NIC) / name).unlink()
 
     state = _state(host, NIC)
 
-    assert (state.power_state, state.numa_node, state.enable_count) == (None, -1, None)
+    assert (state.numa_node, state.enable_count) == (-1, None)
     assert _link(host, NIC).max_width is None
 
 

@@ -11,7 +11,6 @@ IDLE = FunctionState(
     iommu_unit="dmar0",
     numa_node=0,
     enable_count=0,
-    power_state="D0",
     physical_function=None,
     virtual_functions=(),
     vfio=True,
