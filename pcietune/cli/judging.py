@@ -22,8 +22,9 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Settings
 from pcietune.model.undo import UndoRecord
+from pcietune.model.yardstick import Yardstick
 from pcietune.report.outcome import Outcome
-from pcietune.tune.audit import audit
+from pcietune.tune.audit import Memory, audit
 from pcietune.tune.channels import channels
 from pcietune.tune.match import find_profile, insist
 from pcietune.tune.survey import concerned, survey
@@ -144,7 +145,8 @@ def look_again(host: SysfsHost, fabric: Fabric, outcome: Outcome) -> None:
         record = record_of_this_boot(host)
     except NotPermittedError as error:
         record = error
-    outcome.audit = audit(host, fabric, outcome.match.profile, outcome.mode, record)
+    yardstick = Yardstick(outcome.match.profile, outcome.mode)
+    outcome.audit = audit(host, fabric, yardstick, Memory(record))
 
 
 def this_boot(host: SysfsHost) -> str:

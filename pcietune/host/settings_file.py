@@ -56,4 +56,4 @@ def parse_settings(data: bytes, *, file: str) -> Settings:
         schema = read(data, SettingsSchema, file=file).value
     except DocumentError as error:
         raise DocumentError(error.complaints, hint=_HINT) from error
-    return Settings(schema.profile or None, schema.mode or None, schema.enforce)
+    return Settings(schema.profile or None, schema.mode or None, enforce=schema.enforce)

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pcietune.address import PciAddress
-from pcietune.errors import ConfigSpaceError
+from pcietune.errors import ConfigSpaceError, NotPermittedError
 from pcietune.host.config_space import FileConfigSpace
 from pcietune.host.function_state import read_link, read_state
 from pcietune.host.functions import DEVICES, Listing, list_functions
 from pcietune.host.host_files import HostFiles
+from pcietune.host.iommu import GROUPS
+from pcietune.host.kernel_file import write_kernel_file
 from pcietune.host.platform import read_config_acs, read_platform
 from pcietune.host.recorded_config import RecordedConfigSpace, Unread
 from pcietune.model.function import FunctionState, LinkState, PciFunction
@@ -39,6 +41,7 @@ class SysfsHost:
         self._unread = unread or {}
         self._listed: Listing | None = None
         self._states: dict[PciAddress, FunctionState] = {}
+        self._attributes: dict[tuple[PciAddress, str], str | None] = {}
         self._configs: dict[PciAddress, FileConfigSpace] = {}
         self._platform: Platform | None = None
 
@@ -98,6 +101,50 @@ class SysfsHost:
         now = read_state(self.files, self._path(function.address), function.address)
         self._states[function.address] = now
         return now
+
+    def attribute(self, function: PciFunction, name: str) -> str | None:
+        """Return what a sysfs attribute of a function holds, as ``power/control`` or ``resource``.
+
+        None if there is none, or it cannot be read. Not for attributes that read registers.
+        """
+        key = (function.address, name)
+        if key not in self._attributes:
+            return self.attribute_again(function, name)
+        return self._attributes[key]
+
+    def attribute_again(self, function: PciFunction, name: str) -> str | None:
+        """Return what it holds now, whatever it held before, and remember that."""
+        now = self.files.text(f"{self._path(function.address)}/{name}")
+        self._attributes[(function.address, name)] = now
+        return now
+
+    def write_attribute(self, function: PciFunction, name: str, text: str) -> None:
+        """Write a sysfs attribute of a function.
+
+        Raises:
+            ConfigSpaceError: The function vanished, or the kernel refused the value.
+            NotPermittedError: Not root.
+        """
+        write_kernel_file(self.files, f"{self._path(function.address)}/{name}", text)
+        self.attribute_again(function, name)
+
+    def group_type_again(self, number: int) -> str | None:
+        """Return the type of a group's default domain as it is now; None if unreadable."""
+        return self.files.text(f"{GROUPS}/{number}/type")
+
+    def write_group_type(self, number: int, text: str) -> None:
+        """Ask the kernel for another default domain of an IOMMU group; not of a recording.
+
+        The kernel then sets ATS Enable of its functions by its own rules.
+
+        Raises:
+            InUseError: A driver or VFIO has a function of the group.
+            NotPermittedError: Not root, or this is a recording, which has no kernel.
+            ConfigSpaceError: There is no such group, or the kernel does not do it.
+        """
+        if self.recorded:
+            raise NotPermittedError("a recorded host has no kernel to switch an IOMMU group's type")
+        write_kernel_file(self.files, f"{GROUPS}/{number}/type", text)
 
     def link(self, function: PciFunction) -> LinkState:
         """Return what sysfs says of one function's link, which costs a configuration cycle.

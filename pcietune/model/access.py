@@ -42,6 +42,37 @@ class HostAccess(Protocol):
     def state_again(self, function: PciFunction) -> FunctionState:
         """Return the state as it is now, whatever it was before; errors as ``state``."""
 
+    def attribute(self, function: PciFunction, name: str) -> str | None:
+        """Return what a sysfs attribute of a function holds, as ``power/control`` or ``resource``.
+
+        None if there is none, or it cannot be read. Not for attributes that read registers.
+        """
+
+    def attribute_again(self, function: PciFunction, name: str) -> str | None:
+        """Return what it holds now, whatever it held before; errors as ``attribute``."""
+
+    def write_attribute(self, function: PciFunction, name: str, text: str) -> None:
+        """Write a sysfs attribute of a function.
+
+        Raises:
+            ConfigSpaceError: The function vanished, or the kernel refused the value.
+            NotPermittedError: Not root.
+        """
+
+    def group_type_again(self, number: int) -> str | None:
+        """Return the type of a group's default domain as it is now; None if unreadable."""
+
+    def write_group_type(self, number: int, text: str) -> None:
+        """Ask the kernel for another default domain of an IOMMU group; not of a recording.
+
+        The kernel then sets ATS Enable of its functions by its own rules.
+
+        Raises:
+            InUseError: A driver or VFIO has a function of the group.
+            NotPermittedError: Not root.
+            ConfigSpaceError: There is no such group, or the kernel does not do it.
+        """
+
     def link(self, function: PciFunction) -> LinkState:
         """Return what sysfs says of one function's link, which costs a configuration cycle.
 

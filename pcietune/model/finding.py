@@ -7,14 +7,8 @@ from pcietune.address import PciAddress
 from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.function import PciFunction
 from pcietune.model.location import location_order
-
-
-class Severity(StrEnum):
-    """How much a finding that fails matters; info never makes a host differ."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
+from pcietune.model.settings import Waiver
+from pcietune.model.severity import Severity
 
 
 class State(StrEnum):
@@ -115,6 +109,7 @@ class Finding:
         reason: Why it is judged so, in one sentence.
         remedy: What to do; None where nothing is to be done.
         code: For state ERROR, the exit code that the failed reading has by itself.
+        waiver: Why the site does not ask for it; None where it is asked for.
     """
 
     id: str
@@ -126,6 +121,7 @@ class Finding:
     reason: str
     remedy: Remedy | None = None
     code: ExitCode = ExitCode.OK
+    waiver: Waiver | None = None
 
     @classmethod
     def unread(

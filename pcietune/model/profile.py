@@ -9,6 +9,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from pcietune.model.function import PciFunction
+from pcietune.model.severity import Severity
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 
 
@@ -54,7 +55,9 @@ class Place(StrEnum):
 class AtsPolicy(StrEnum):
     """What a mode wants of the NICs' ATS."""
 
+    ENSURE = "ensure"  # on while a VM uses the NIC; apply makes the kernel prove or heal it
     JUDGE = "judge"  # on while a VM uses the NIC; only judged
+    FORCE = "force"  # Enable+ by a raw write, which needs --force-ats too
     KERNEL_OFF = "kernel-off"  # Enable-; only judged
     IGNORE = "ignore"
 
@@ -64,6 +67,14 @@ class IommuPolicy(StrEnum):
 
     DEVICE_TLB = "device-tlb"  # on, and answering translation requests
     OFF_OR_PASSTHROUGH = "off-or-passthrough"
+    IGNORE = "ignore"
+
+
+class RuntimePmPolicy(StrEnum):
+    """What a mode wants of the runtime power management of ports above NICs and GPUs."""
+
+    KEEP_ON = "keep-on"  # apply writes ``on`` to power/control: ports keep their ACS words
+    JUDGE = "judge"
     IGNORE = "ignore"
 
 
@@ -181,6 +192,7 @@ class Mode:
     ats: AtsPolicy = AtsPolicy.IGNORE
     iommu: IommuPolicy = IommuPolicy.IGNORE
     groups: GroupPolicy = GroupPolicy.IGNORE
+    runtime_pm: RuntimePmPolicy = RuntimePmPolicy.JUDGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +208,8 @@ class Profile:
         roles: By name.
         layout: Counts and shape.
         modes: By name; a mode that is missing is one that this kind of host cannot be in.
+        severities: By finding id: what this kind of host makes of a failure instead of what
+            pcietune does.
     """
 
     name: str
@@ -206,3 +220,4 @@ class Profile:
     roles: Mapping[RoleName, Role]
     layout: Layout
     modes: Mapping[ModeName, Mode]
+    severities: Mapping[str, Severity] = field(default_factory=dict)

@@ -1,6 +1,8 @@
 """What an administrator decided for one host."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 
 from pcietune.model.profile import ModeName
@@ -13,6 +15,33 @@ class Enforce(StrEnum):
     APPLY = "apply"
 
 
+class Tenancy(StrEnum):
+    """Whether functions of one switch group may serve several tenants at a time."""
+
+    SINGLE = "single"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A finding that a site knows of and does not ask for.
+
+    Attributes:
+        id: Of the finding.
+        subject: A function's address or location, or another path that a finding is about;
+            None for all.
+        reason: Why.
+        ticket: Where that is written down; None if nowhere.
+        expires: The last day on which it holds.
+    """
+
+    id: str
+    subject: str | None
+    reason: str
+    ticket: str | None
+    expires: date
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one host; a typed ``pcietune apply`` writes whatever ``enforce`` says.
@@ -20,9 +49,16 @@ class Settings:
     Attributes:
         profile: Name of the profile to judge by; None if the host is to be matched.
         mode: The host's duty; None if nobody decided, which is never guessed.
+        group_modes: The duties of switch groups that differ from it, by the location of their
+            topmost upstream port.
         enforce: What may be done unattended.
+        tenancy: Whether functions of one switch group may serve several tenants.
+        waivers: Findings that are not asked for.
     """
 
     profile: str | None = None
     mode: ModeName | None = None
+    group_modes: Mapping[str, ModeName] = field(default_factory=dict)
     enforce: Enforce = Enforce.AUDIT
+    tenancy: Tenancy = Tenancy.SINGLE
+    waivers: tuple[Waiver, ...] = ()

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from pcietune import __version__
 from pcietune.errors import PcietuneError
-from pcietune.model.finding import Finding, Severity, State, Value
+from pcietune.model.finding import Finding, State, Value
 from pcietune.model.plan import HeldBack, PlannedWrite
+from pcietune.model.severity import Severity
 from pcietune.report.document import (
     SCHEMA,
     ChannelDocument,

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from pcietune.errors import ExitCode
-from pcietune.model.finding import RemedyKind, Severity, State
+from pcietune.model.finding import RemedyKind, State
+from pcietune.model.severity import Severity
 from pcietune.report.outcome import Outcome
 from pcietune.tune.audit import UNFINISHED
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 from pcietune.errors import ExitCode, PcietuneError
-from pcietune.model.finding import Remedy, Severity, State
+from pcietune.model.finding import Remedy, State
 from pcietune.model.plan import Plan
 from pcietune.model.platform import Platform
 from pcietune.model.profile import ModeName
+from pcietune.model.severity import Severity
 from pcietune.tune.apply import Applied
 from pcietune.tune.audit import Audit
 from pcietune.tune.channels import Channels

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from pcietune.model.finding import Finding, Remedy, Severity, State
+from pcietune.model.finding import Finding, Remedy, State
 from pcietune.model.plan import HeldBack, Plan, PlannedWrite
+from pcietune.model.severity import Severity
 from pcietune.report.outcome import Outcome
 from pcietune.tune.judge_redirection import ID as REDIRECTION
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.finding import Remedy, RemedyKind, Severity, State
+from pcietune.model.finding import Remedy, RemedyKind, State
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.platform import IommuKind
+from pcietune.model.severity import Severity
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.ats import Ats
 from pcietune.registers.express import PortType

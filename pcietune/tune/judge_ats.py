@@ -5,13 +5,18 @@ arm/arm-smmu-v3): Intel in legacy mode under a translating domain only, so that 
 an identity domain gets it when VFIO attaches one; AMD under any domain but a blocking one.
 """
 
+from dataclasses import dataclass
+from enum import Enum
+
 from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.access import HostAccess
+from pcietune.model.ats_proof import AtsProof
 from pcietune.model.fabric import Fabric
-from pcietune.model.finding import Finding, Remedy, RemedyKind, Severity, State, Subject, Value
+from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.platform import IommuKind
-from pcietune.model.profile import AtsPolicy, Attach, Role
+from pcietune.model.profile import AtsPolicy, Attach
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.ats import Ats
 from pcietune.tune.ats_causes import Verdict, hindrance
@@ -22,16 +27,60 @@ _MELLANOX = 0x15B3
 _GRACE_ROOT_PORTS = ("10de:22b1", "10de:22b2", "10de:22b8")  # Grace CPUs have no PCIe ATS
 
 
+@dataclass(frozen=True, slots=True)
+class AtsWanted:
+    """What is wanted of the NICs' ATS.
+
+    Attributes:
+        policy: By the mode.
+        attach: What of a NIC is handed to a VM.
+        proofs: Functions whose ATS the kernel was seen to enable in this boot.
+    """
+
+    policy: AtsPolicy
+    attach: Attach = Attach.PF
+    proofs: frozenset[AtsProof] = frozenset()
+
+
+class AtsAction(Enum):
+    """What apply may do about a function's ATS."""
+
+    PROVE = "prove"  # let the kernel turn it on for a moment: the group's type to DMA and back
+    HEAL = "heal"  # the same switch, where the kernel had it on and somebody cleared it
+    FORCE = "force"  # a raw write, for kernels that cannot
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAts:
+    """A function's ATS, judged.
+
+    Attributes:
+        group: Name of its switch group.
+        function: The function.
+        finding: How it was judged.
+        action: What apply may do about it; None if nothing.
+    """
+
+    group: str
+    function: PciFunction
+    finding: Finding
+    action: AtsAction | None = None
+
+
 def judge_ats(
-    host: HostAccess, fabric: Fabric, group: SwitchGroup, role: Role, policy: AtsPolicy
-) -> list[Finding]:
+    host: HostAccess,
+    fabric: Fabric,
+    group: SwitchGroup,
+    wanted: AtsWanted,
+) -> list[JudgedAts]:
     """Judge the ATS of what each NIC of a switch group hands to a VM."""
+    policy = wanted.policy
     if policy is AtsPolicy.IGNORE:
         return []
     return [
-        _judge(host, fabric, function, policy)
+        JudgedAts(group.name, function, _judge(host, fabric, function, policy))
         for nic in group.nics
-        for function in _handed_over(host, fabric, nic, role.attach)
+        for function in _handed_over(host, fabric, nic, wanted.attach)
     ]
 
 

@@ -3,10 +3,11 @@
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.finding import Finding, Remedy, RemedyKind, Severity, State, Subject, Value
+from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
 from pcietune.model.platform import IommuGroup
 from pcietune.model.profile import GroupPolicy
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
 

@@ -4,19 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from pcietune.errors import ConfigSpaceError, PcietuneError
 from pcietune.model.access import HostAccess
-from pcietune.model.finding import (
-    HOST,
-    Finding,
-    Remedy,
-    RemedyKind,
-    Severity,
-    State,
-    Subject,
-    Value,
-)
+from pcietune.model.finding import HOST, Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
 from pcietune.model.platform import IommuUnit
 from pcietune.model.profile import IommuPolicy
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.ats import Ats
 from pcietune.tune.iommu_remedies import ANSWER_TRANSLATION_REQUESTS, TURN_ON_IOMMU

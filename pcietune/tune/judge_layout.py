@@ -4,17 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pcietune.address import PciAddress
-from pcietune.model.finding import (
-    HOST,
-    Finding,
-    Remedy,
-    RemedyKind,
-    Severity,
-    State,
-    Subject,
-    Value,
-)
+from pcietune.model.finding import HOST, Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.profile import Layout, RoleName
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 
 _LABELS = {

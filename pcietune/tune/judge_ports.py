@@ -7,8 +7,9 @@ from itertools import groupby
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.finding import Finding, Severity, State, Subject, Value
+from pcietune.model.finding import Finding, State, Subject, Value
 from pcietune.model.profile import AcsWant
+from pcietune.model.severity import Severity
 from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl, lspci_controls
 from pcietune.tune.port_acs import find_acs
 from pcietune.tune.port_reasons import failing_reason, failing_remedy

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from pcietune.errors import ConfigSpaceError
-from pcietune.model.finding import HOST, Finding, Severity, State, Value
+from pcietune.model.finding import HOST, Finding, State, Value
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.judge_ports import JudgedBit

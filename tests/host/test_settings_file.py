@@ -29,7 +29,7 @@ def test_every_key_is_taken_from_the_hosts_own_file(tmp_path: Path) -> None:
 
     settings = load_settings(HostFiles(tmp_path, recorded=False))
 
-    assert settings == Settings("a800-sxm4-8gpu", ModeName.VM, Enforce.APPLY)
+    assert settings == Settings("a800-sxm4-8gpu", ModeName.VM, enforce=Enforce.APPLY)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from pcietune.errors import ConfigSpaceError, ExitCode
-from pcietune.model.finding import HOST, Finding, RemedyKind, Severity, State, Subject, Value
+from pcietune.model.finding import HOST, Finding, RemedyKind, State, Subject, Value
+from pcietune.model.severity import Severity
 
 WANTED = Value("as wanted")
 FAILS = Finding("an.id", HOST, Severity.ERROR, State.FAIL, Value("otherwise"), WANTED, "so it is")

@@ -43,6 +43,23 @@ class FaultyHost:
     def knows_config_acs(self) -> bool | None:
         return self._host.knows_config_acs()
 
+    def attribute(self, function: PciFunction, name: str) -> str | None:
+        return self._host.attribute(function, name)
+
+    def attribute_again(self, function: PciFunction, name: str) -> str | None:
+        return self._host.attribute_again(function, name)
+
+    def write_attribute(self, function: PciFunction, name: str, text: str) -> None:
+        self._log.append(f"{name} of {function.address}: {text}")
+        self._host.write_attribute(function, name, text)
+
+    def group_type_again(self, number: int) -> str | None:
+        return self._host.group_type_again(number)
+
+    def write_group_type(self, number: int, text: str) -> None:
+        self._log.append(f"type of group {number}: {text}")
+        self._host.write_group_type(number, text)
+
     def link(self, function: PciFunction) -> LinkState:
         return self._host.link(function)
 

@@ -12,7 +12,8 @@ from pcietune.model.finding import Finding, State
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import ModeName, Profile
 from pcietune.model.undo import UndoRecord
-from pcietune.tune.audit import Audit, audit
+from pcietune.model.yardstick import Yardstick
+from pcietune.tune.audit import Audit, Memory, audit
 from pcietune.tune.survey import concerned, survey
 
 NIC_PORT = "0000:22:04.0"
@@ -39,7 +40,7 @@ def judge(
     record: UndoRecord | None = None,
 ) -> Audit:
     """Return the host judged."""
-    return audit(host, surveyed(host, profile), profile, mode, record)
+    return audit(host, surveyed(host, profile), Yardstick(profile, mode), Memory(record))
 
 
 def judged(tree: TreeHost, profile: Profile = PROFILE, mode: ModeName = ModeName.VM) -> Audit:

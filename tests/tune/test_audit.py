@@ -14,7 +14,8 @@ from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord
-from pcietune.tune.audit import audit
+from pcietune.model.yardstick import Yardstick
+from pcietune.tune.audit import Memory, audit
 
 ATS_CONTROL = 0x112  # of a NIC in the trees: ATS follows the serial number
 
@@ -89,7 +90,7 @@ def test_a_record_that_this_user_may_not_read_is_no_proof_that_every_apply_ended
     host = opened(one_switch(tmp_path))
     refusal = NotPermittedError("cannot read the undo record", hint="run pcietune as root")
 
-    audited = audit(host, surveyed(host), PROFILE, ModeName.VM, refusal)
+    audited = audit(host, surveyed(host), Yardstick(PROFILE, ModeName.VM), Memory(refusal))
 
     found = finding(audited, "apply.unfinished", "host")
     assert (found.state, found.reason) == (State.ERROR, "cannot read the undo record")

@@ -9,10 +9,10 @@ from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import all_ones, vanish
 from tune.judged import NIC, NIC_PORT, ROOT_PORT, finding, judge, judged, opened, surveyed
-from tune.profiles import NIC_ROLE, handing_over, with_mode
+from tune.profiles import handing_over, with_mode
 
 from pcietune.errors import ExitCode
-from pcietune.model.finding import Finding, RemedyKind, Severity, State
+from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.profile import (
     AtsPolicy,
     Attach,
@@ -22,8 +22,9 @@ from pcietune.model.profile import (
     Role,
     RoleName,
 )
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import switch_groups
-from pcietune.tune.judge_ats import judge_ats
+from pcietune.tune.judge_ats import AtsWanted, judge_ats
 from pcietune.tune.roles import assign_roles
 
 PROFILE = with_mode(Mode({}, AtsPolicy.JUDGE))
@@ -343,9 +344,10 @@ def test_a_nic_that_vanished_is_an_error_where_vfs_are_handed_over(tmp_path: Pat
     later.functions()
     vanish(tree, NIC)
 
-    role = replace(NIC_ROLE, attach=Attach.VF)
-    (found,) = judge_ats(later, fabric, group, role, AtsPolicy.JUDGE)
+    wanted = AtsWanted(AtsPolicy.JUDGE, Attach.VF)
+    (only,) = judge_ats(later, fabric, group, wanted)
 
+    found = only.finding
     assert (str(found.subject.address), found.state) == (NIC, State.ERROR)
 
 

@@ -12,8 +12,9 @@ from tune.judged import GPU_PORT, NIC, NIC_PORT, ROOT_PORT, failing, finding, ju
 from tune.profiles import ISOLATED, rule, with_ports
 
 from pcietune.errors import ExitCode
-from pcietune.model.finding import Finding, RemedyKind, Severity, State
+from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.profile import ModeName
+from pcietune.model.severity import Severity
 
 ACS = 0x000D  # Extended Capability ID
 

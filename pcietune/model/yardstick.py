@@ -1,0 +1,34 @@
+"""What a host is judged by: a profile, and what its administrator decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from pcietune.model.profile import ModeName, Profile
+from pcietune.model.settings import Tenancy, Waiver
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What a host is judged by.
+
+    Attributes:
+        profile: The profile.
+        mode: The host's duty.
+        group_modes: The duties of switch groups that differ from it, by the location of their
+            topmost upstream port.
+        tenancy: Whether functions of one switch group may serve several tenants.
+        waivers: Findings that are not asked for.
+        today: The day on which waivers must hold.
+    """
+
+    profile: Profile
+    mode: ModeName
+    group_modes: Mapping[str, ModeName] = field(default_factory=dict)
+    tenancy: Tenancy = Tenancy.SINGLE
+    waivers: tuple[Waiver, ...] = ()
+    today: date = date.min
+
+    def mode_of(self, group: str) -> ModeName:
+        """Return the duty of the switch group of this name."""
+        return self.group_modes.get(group, self.mode)
