@@ -1,6 +1,6 @@
 """What the registers of any capability have in common: a function and an offset."""
 
-from pcietune.registers.config_space import ConfigSpace
+from pcietune.registers.config_space import ConfigSpace, does_not_answer
 
 
 class CapabilityRegisters:
@@ -24,3 +24,10 @@ class CapabilityRegisters:
     def _word(self, register: int) -> int:
         """Return the 16-bit register that stands ``register`` bytes into the capability."""
         return self._config.read_word(self.offset + register)
+
+    def _double_word(self, register: int) -> int:
+        """Return the 32-bit register that stands ``register`` bytes into the capability."""
+        value = self._config.read(self.offset + register, 4)
+        if value == 0xFFFFFFFF:
+            raise does_not_answer(self._config.address)
+        return value

@@ -4,7 +4,7 @@ import enum
 
 from pcietune.registers.capability_list import CapabilityId, find_capability
 from pcietune.registers.capability_registers import CapabilityRegisters
-from pcietune.registers.config_space import ConfigSpace, does_not_answer
+from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import BitField
 
 _FLAGS = 0x02  # PCI Express Capabilities Register, 16 bits
@@ -70,10 +70,7 @@ class Express(CapabilityRegisters):
     @property
     def link_capable(self) -> Link:
         """Link Capabilities: the most that its link can do."""
-        register = self._config.read(self.offset + _LINK_CAPABILITIES, 4)
-        if register == 0xFFFFFFFF:
-            raise does_not_answer(self._config.address)
-        return Link(register)
+        return Link(self._double_word(_LINK_CAPABILITIES))
 
     @property
     def link(self) -> Link:
