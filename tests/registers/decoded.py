@@ -1,6 +1,13 @@
 """What pcietune makes of a function's bytes, in the form in which lspci describes it."""
 
-from registers.lspci_text import Bits, Described, Link, TranslationService, VirtualFunctions
+from registers.lspci_text import (
+    Bits,
+    Described,
+    DeviceControl,
+    Link,
+    TranslationService,
+    VirtualFunctions,
+)
 
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError
@@ -8,6 +15,7 @@ from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl
 from pcietune.registers.ats import Ats
 from pcietune.registers.capability_list import capabilities, extended_capabilities
 from pcietune.registers.config_space import CONVENTIONAL_SIZE, ConfigBytes
+from pcietune.registers.device_control import DeviceControl as DeviceControlRegisters
 from pcietune.registers.express import Express, PortType
 from pcietune.registers.express import Link as ExpressLink
 from pcietune.registers.sriov import SrIov
@@ -44,6 +52,7 @@ def decode(address: PciAddress, data: bytes) -> Described | None:
         capabilities=tuple(found.offset for found in conventional),
         extended=tuple((found.offset, found.version) for found in extended),
         port_type=_port_type(express),
+        device_control=_device_control(DeviceControlRegisters.find(config)),
         link_capable=_link(linked.link_capable) if linked else None,
         link=_link(linked.link) if linked else None,
         acs=_acs(Acs.find(config)) if reachable else None,
@@ -56,6 +65,12 @@ def _port_type(express: Express | None) -> str | None:
     if express is None or express.port_type is None:
         return None
     return _PORT_TYPES[express.port_type]
+
+
+def _device_control(device: DeviceControlRegisters | None) -> DeviceControl | None:
+    if device is None:
+        return None
+    return DeviceControl(device.max_payload_supported, device.max_payload, device.relaxed_ordering)
 
 
 def _link(link: ExpressLink) -> Link:

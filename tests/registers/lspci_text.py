@@ -19,6 +19,15 @@ class Link:
 
 
 @dataclass(frozen=True)
+class DeviceControl:
+    """Payloads in bytes, and Relaxed Ordering."""
+
+    max_payload_supported: int
+    max_payload: int
+    relaxed_ordering: bool
+
+
+@dataclass(frozen=True)
 class Bits:
     """A pair of ACS registers: lspci's names of the bits that are on."""
 
@@ -58,6 +67,7 @@ class Described:
     capabilities: tuple[int, ...]
     extended: tuple[tuple[int, int], ...]
     port_type: str | None
+    device_control: DeviceControl | None
     link_capable: Link | None
     link: Link | None
     acs: Bits | None
@@ -86,12 +96,22 @@ def _described(block: str) -> Described | None:
             )
         ),
         port_type=port_type and port_type[1],
+        device_control=_device_control(block),
         link_capable=_link(re.search(r"LnkCap:\tPort #\d+, Speed (\S+), Width x(\d+)", block)),
         link=_link(re.search(r"LnkSta:\tSpeed (\S+)(?: \(\w+\))?, Width x(\d+)", block)),
         acs=_acs(block),
         ats=_ats(block),
         virtual_functions=_virtual_functions(block),
     )
+
+
+def _device_control(block: str) -> DeviceControl | None:
+    match = re.search(
+        r"DevCap:\tMaxPayload (\d+) bytes.*?RlxdOrd([+-]).*?MaxPayload (\d+) bytes",
+        block,
+        re.DOTALL,
+    )
+    return match and DeviceControl(int(match[1]), int(match[3]), match[2] == "+")
 
 
 def _link(match: re.Match[str] | None) -> Link | None:
