@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pcietune.address import PciAddress
-from pcietune.errors import ExitCode, PcietuneError
+from pcietune.errors import BadInputError, ExitCode, PcietuneError
 from pcietune.model.function import PciFunction
 from pcietune.model.location import location_order
 from pcietune.model.settings import Waiver
@@ -90,6 +90,15 @@ class Subject:
     def of(cls, function: PciFunction) -> "Subject":
         """Return a function as a subject."""
         return cls(function.location, function.address, function.id)
+
+    def is_named(self, name: str) -> bool:
+        """Return whether ``name`` is its path or its address; a missing domain means 0."""
+        if name == self.path or self.address is None:
+            return name == self.path
+        try:
+            return PciAddress.parse(name) == self.address
+        except BadInputError:
+            return False
 
 
 HOST = Subject("host")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from pcietune.model.profile import ModeName, Profile
+from pcietune.model.selection import EVERYTHING, Selection
 from pcietune.model.settings import Tenancy, Waiver
 
 
@@ -18,8 +19,9 @@ class Yardstick:
         group_modes: The duties of switch groups that differ from it, by the location of their
             topmost upstream port.
         tenancy: Whether functions of one switch group may serve several tenants.
-        waivers: Findings that are not asked for.
+        waivers: Findings that the site knows of and does not ask for.
         today: The day on which waivers must hold.
+        selection: Which findings are asked for.
     """
 
     profile: Profile
@@ -28,6 +30,7 @@ class Yardstick:
     tenancy: Tenancy = Tenancy.SINGLE
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
+    selection: Selection = EVERYTHING
 
     def mode_of(self, group: str) -> ModeName:
         """Return the duty of the switch group of this name."""

@@ -1,7 +1,8 @@
 """Judge a host by a profile in a mode."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
@@ -34,6 +35,8 @@ from pcietune.tune.judge_tenancy import judge_tenancy
 from pcietune.tune.kernel_words import with_kernel_words
 from pcietune.tune.port_requirements import port_requirements
 from pcietune.tune.roles import assign_roles
+from pcietune.tune.select import select, selected_paths
+from pcietune.tune.waive import judge_waivers, waive
 
 UNFINISHED = "apply.unfinished"
 
@@ -107,11 +110,15 @@ def audit(
         memory: What earlier runs of this boot left.
 
     Raises:
-        BadInputError: The profile does not have a mode, or contradicts itself on this host.
+        BadInputError: The profile does not have a mode, or contradicts itself on this host, which
+            may also lack a switch group or function that the yardstick names.
     """
     profile = yardstick.profile
     roles = assign_roles(profile, fabric, host)
     groups = switch_groups(fabric, roles, profile)
+    _check_group_modes(yardstick, groups)
+    paths = selected_paths(yardstick.selection, fabric)
+    asked = partial(waive, waivers=yardstick.waivers, today=yardstick.today)
     host_mode = _mode(profile, yardstick.mode)
     bits: list[JudgedBit] = []
     ats: list[JudgedAts] = []
@@ -139,14 +146,19 @@ def audit(
         findings += judge_bars(host, group)
         power += judge_runtime_pm(host, group, wanted.runtime_pm)
         findings += judge_aer(host, group)
-    bits = with_kernel_words(bits)
+    bits = with_kernel_words([replace(bit, finding=asked(bit.finding)) for bit in bits])
+    ats = [replace(judged, finding=asked(judged.finding)) for judged in ats]
+    power = [replace(judged, finding=asked(judged.finding)) for judged in power]
     findings += [bit.finding for bit in bits]
     findings += [judged.finding for judged in ats]
     findings += [judged.finding for judged in power]
     if yardstick.mode is ModeName.BAREMETAL:
         findings += judge_redirection(groups, bits)
     findings += _unfinished(memory.record, yardstick.mode)
+    findings = [asked(finding) for finding in findings]
+    findings += judge_waivers(findings, yardstick.waivers, yardstick.today)
     findings = [_weighed(finding, profile) for finding in findings]
+    findings = select(findings, yardstick.selection, paths)
     return Audit(
         yardstick=yardstick,
         fabric=fabric,
@@ -171,6 +183,21 @@ def _mode(profile: Profile, name: ModeName) -> Mode:
             f"profile {profile.name} has no mode {name}", hint=f"it has {', '.join(profile.modes)}"
         )
     return wanted
+
+
+def _check_group_modes(yardstick: Yardstick, groups: Sequence[SwitchGroup]) -> None:
+    """Do nothing if every switch group that has a mode of its own is one of this host.
+
+    Raises:
+        BadInputError: One is not, so that some group would be judged by the wrong mode.
+    """
+    names = [group.name for group in groups]
+    for name in yardstick.group_modes:
+        if name not in names:
+            raise BadInputError(
+                f"{name} has a mode, but is no switch group of this host",
+                hint=f"its switch groups are {', '.join(names) or 'none'}",
+            )
 
 
 def _weighed(finding: Finding, profile: Profile) -> Finding:

@@ -95,3 +95,28 @@ def test_a_record_that_this_user_may_not_read_is_no_proof_that_every_apply_ended
     found = finding(audited, "apply.unfinished", "host")
     assert (found.state, found.reason) == (State.ERROR, "cannot read the undo record")
     assert audited.exit_code() == ExitCode.NOT_PERMITTED
+
+
+def test_a_switch_group_may_have_a_mode_of_its_own(tmp_path: Path) -> None:
+    host = opened(two_switches(tmp_path))
+    other = "0000:40:01.0/00.0"
+    yardstick = Yardstick(PROFILE, ModeName.VM, {other: ModeName.BAREMETAL})
+
+    found = audit(host, surveyed(host), yardstick).findings
+
+    wanted = {
+        f.subject.path.startswith(other): f.wanted.text
+        for f in found
+        if f.id == "port.nic-side.ReqRedir"
+    }
+    assert wanted == {False: "ReqRedir+", True: "ReqRedir-"}
+
+
+def test_a_mode_of_a_switch_group_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    host = opened(one_switch(tmp_path))
+    yardstick = Yardstick(PROFILE, ModeName.VM, {"0000:40:01.0/00.0": ModeName.BAREMETAL})
+
+    with pytest.raises(BadInputError, match="has a mode, but is no switch group") as said:
+        audit(host, surveyed(host), yardstick)
+
+    assert said.value.hint == "its switch groups are 0000:20:01.0/00.0"
