@@ -4,6 +4,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ConfigSpaceError
 from pcietune.host.host_files import HostFiles
 from pcietune.model.function import FunctionState, LinkState
+from pcietune.model.not_known import NOT_KNOWN, NotKnown
 
 
 def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionState:
@@ -16,15 +17,17 @@ def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionStat
         BadInputError: A link of a recording leads out of it.
     """
     numa_node = files.number(f"{path}/numa_node")
+    if numa_node is None and files.complete:
+        numa_node = -1  # the kernel does without NUMA
     physical_function = _function_behind(files, f"{path}/physfn")
     state = FunctionState(
-        group=_group(files.link_name(f"{path}/iommu_group")),
+        group=_group(files, f"{path}/iommu_group"),
         iommu_unit=files.link_name(f"{path}/iommu"),
-        numa_node=-1 if numa_node is None else numa_node,
+        numa_node=numa_node,
         enable_count=files.number(f"{path}/enable"),
         physical_function=physical_function,
         virtual_functions=_virtual_functions(files, path),
-        vfio=files.is_directory(f"{path}/vfio-dev"),
+        vfio=files.is_directory(f"{path}/vfio-dev") or (False if files.complete else None),
     )
     _check_presence(files, path, address)
     return state
@@ -64,8 +67,11 @@ def _check_presence(files: HostFiles, path: str, address: PciAddress) -> None:
         )
 
 
-def _group(name: str | None) -> int | None:
-    return int(name) if name is not None and name.isdecimal() else None
+def _group(files: HostFiles, link: str) -> int | NotKnown | None:
+    name = files.link_name(link)
+    if name is None:
+        return None if files.complete else NOT_KNOWN
+    return int(name) if name.isdecimal() else None
 
 
 def _speed(text: str | None) -> str | None:

@@ -9,6 +9,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
 from pcietune.model.function import PciFunction
+from pcietune.model.not_known import NOT_KNOWN, NotKnown
 
 DEVICES = "sys/bus/pci/devices"
 _BUSES = "sys/bus"
@@ -48,7 +49,8 @@ def list_functions(files: HostFiles) -> Listing:
         target = files.link(link)
         path = os.path.normpath(f"{DEVICES}/{target}")
         uevent = None if target is None else files.text(f"{path}/uevent")
-        function = None if uevent is None else _function(name, path, uevent)
+        no_driver = None if files.complete else NOT_KNOWN
+        function = None if uevent is None else _function(name, path, uevent, no_driver)
         if function is not None:
             functions.append(function)
             paths[function.address] = path
@@ -58,7 +60,7 @@ def list_functions(files: HostFiles) -> Listing:
     return Listing(tuple(functions), paths, tuple(problems))
 
 
-def _function(name: str, path: str, uevent: str) -> PciFunction | None:
+def _function(name: str, path: str, uevent: str, no_driver: NotKnown | None) -> PciFunction | None:
     """Put together what ``path`` and ``uevent`` say; None if they do not make a function."""
     facts = dict(line.partition("=")[::2] for line in uevent.splitlines())
     try:
@@ -72,7 +74,7 @@ def _function(name: str, path: str, uevent: str) -> PciFunction | None:
             subsystem_vendor=subsystem_vendor,
             subsystem_device=subsystem_device,
             class_code=int(facts["PCI_CLASS"], 16),
-            driver=facts.get("DRIVER"),
+            driver=facts.get("DRIVER", no_driver),
         )
     except (BadInputError, KeyError, ValueError):
         return None

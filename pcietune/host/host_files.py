@@ -19,11 +19,13 @@ class HostFiles:
     Attributes:
         root: The directory that stands for the host's ``/``.
         recorded: Whether it holds a recording, not the machine that pcietune runs on.
+        complete: Whether what is absent here is absent on the host; else it is not known.
     """
 
-    def __init__(self, root: Path, *, recorded: bool) -> None:
+    def __init__(self, root: Path, *, recorded: bool, complete: bool = True) -> None:
         self.root = root
         self.recorded = recorded
+        self.complete = complete
         self._root = os.path.realpath(root)
         self._inside: set[str] = set()  # directories of a recording that were looked at
 

@@ -12,7 +12,10 @@ from pcietune.registers.fields import BitField
 UNITS = "sys/class/iommu"
 GROUPS = "sys/kernel/iommu_groups"
 _INTEL_DEVICE_TLB = BitField(2)  # of the Extended Capability Register (DT)
+_INTEL_SCALABLE_MODE = BitField(43)  # of the same (SMTS; ecap_smts, drivers/iommu/intel/iommu.h)
 _AMD_IOTLB_SUPPORT = BitField(24)  # of the capability header (IotlbSup)
+_SMMU = "smmu."  # arm_smmu_device_probe, drivers/iommu/arm/arm-smmu/arm-smmu.c
+_SMMU_V3 = "smmu3."  # drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c
 
 
 def read_units(files: HostFiles) -> Mapping[str, IommuUnit]:
@@ -27,8 +30,10 @@ def read_units(files: HostFiles) -> Mapping[str, IommuUnit]:
     return {unit.name: unit for unit in units}
 
 
-def read_groups(files: HostFiles) -> Mapping[int, IommuGroup]:
-    """Return the host's IOMMU groups by number."""
+def read_groups(files: HostFiles) -> Mapping[int, IommuGroup] | None:
+    """Return the host's IOMMU groups by number; None if not known."""
+    if not files.complete and not files.exists(GROUPS):
+        return None
     numbers = sorted(int(name) for name in files.names(GROUPS) if name.isdecimal())
     return {number: _group(files, number) for number in numbers}
 
@@ -37,11 +42,14 @@ def _unit(files: HostFiles, name: str) -> IommuUnit:
     unit = f"{UNITS}/{name}"
     if files.is_directory(f"{unit}/intel-iommu"):
         register = _register(files, f"{unit}/intel-iommu/ecap")
-        return IommuUnit(name, IommuKind.INTEL, _bit(_INTEL_DEVICE_TLB, register))
+        device_tlb = _bit(_INTEL_DEVICE_TLB, register)
+        return IommuUnit(name, IommuKind.INTEL, device_tlb, _bit(_INTEL_SCALABLE_MODE, register))
     if files.is_directory(f"{unit}/amd-iommu"):
         register = _register(files, f"{unit}/amd-iommu/cap")
         return IommuUnit(name, IommuKind.AMD, _bit(_AMD_IOTLB_SUPPORT, register))
-    kind = IommuKind.ARM if name.startswith("smmu") else IommuKind.OTHER
+    if name.startswith(_SMMU):  # versions 1 and 2
+        return IommuUnit(name, IommuKind.ARM, device_tlb=False)
+    kind = IommuKind.ARM if name.startswith(_SMMU_V3) else IommuKind.OTHER
     return IommuUnit(name, kind, device_tlb=None)
 
 

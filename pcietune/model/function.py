@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pcietune.address import PciAddress
 from pcietune.model.location import location
+from pcietune.model.not_known import NotKnown
 
 _PCI_BRIDGE = 0x0604
 _HOST_BRIDGE = 0x0600
@@ -21,7 +22,7 @@ class PciFunction:
         subsystem_vendor: Subsystem Vendor ID, 16 bits.
         subsystem_device: Subsystem ID, 16 bits.
         class_code: Base class, sub-class and programming interface, 24 bits.
-        driver: Name of the bound driver; None if there is none.
+        driver: Name of the bound driver; None if there is none, NOT_KNOWN of a dump.
     """
 
     address: PciAddress
@@ -31,7 +32,7 @@ class PciFunction:
     subsystem_vendor: int
     subsystem_device: int
     class_code: int
-    driver: str | None
+    driver: str | NotKnown | None
 
     @property
     def id(self) -> str:
@@ -86,28 +87,29 @@ class FunctionState:
     """What sysfs says of a function's state: read only for functions that matter.
 
     Attributes:
-        group: Number of its IOMMU group; None if no IOMMU translates it.
+        group: Number of its IOMMU group; None if no IOMMU translates it, NOT_KNOWN of a dump.
         iommu_unit: Name of the IOMMU unit that serves it, such as ``dmar0``; None if unknown.
-        numa_node: -1 if firmware did not say.
+        numa_node: -1 if firmware did not say; None if not known.
         enable_count: How often a driver or VFIO enabled it (sysfs ``enable``); None if unreadable.
         physical_function: For a VF, its PF.
         virtual_functions: For a PF, its VFs in order.
-        vfio: Whether its driver made a VFIO device of it (``vfio-dev/`` below it).
+        vfio: Whether its driver made a VFIO device of it (``vfio-dev/`` below it); None if not
+            known.
     """
 
-    group: int | None
+    group: int | NotKnown | None
     iommu_unit: str | None
-    numa_node: int
+    numa_node: int | None
     enable_count: int | None
     physical_function: PciAddress | None
     virtual_functions: tuple[PciAddress, ...]
-    vfio: bool
+    vfio: bool | None
 
     @property
     def in_use_by_vfio(self) -> bool:
-        """Whether a VM or another VFIO user holds it open; an unreadable count counts as use.
+        """Whether a VM or another VFIO user holds it open; what is not known counts as use.
 
         ``vfio-dev/`` alone says only that a VFIO driver is bound; the first open enables the
         device, the last close disables it (drivers/vfio/pci/vfio_pci_core.c).
         """
-        return self.vfio and self.enable_count != 0
+        return self.vfio is not False and self.enable_count != 0

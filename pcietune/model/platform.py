@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from pcietune.address import PciAddress
+from pcietune.model.dmar import Dmar
+from pcietune.model.not_known import NotKnown
 
 
 class IommuKind(StrEnum):
@@ -25,12 +27,16 @@ class IommuUnit:
         kind: Its family.
         device_tlb: Whether it answers translation requests of devices; None if not known.
             Intel: bit 2 of ``ecap``; AMD: bit 24 of ``cap``, which every unit of the host must
-            have (drivers/iommu/amd/iommu.c, amd_iommu_iotlb_sup).
+            have (drivers/iommu/amd/iommu.c, amd_iommu_iotlb_sup); ARM: False before SMMUv3, for
+            which the kernel has no ATS (drivers/iommu/arm/arm-smmu).
+        scalable: Whether an Intel one is capable of scalable mode (bit 43 of ``ecap``); None if
+            not known.
     """
 
     name: str
     kind: IommuKind
     device_tlb: bool | None
+    scalable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Platform:
         cmdline: The kernel command line; None if unreadable.
         lockdown: UNKNOWN if securityfs is not mounted or not readable.
         iommu_units: By name.
-        groups: By number; empty without an IOMMU.
+        groups: By number; empty without an IOMMU, None if not known.
     """
 
     dmi: Mapping[str, str]
@@ -84,7 +90,13 @@ class Platform:
     cmdline: str | None
     lockdown: Lockdown
     iommu_units: Mapping[str, IommuUnit]
-    groups: Mapping[int, IommuGroup]
+    groups: Mapping[int, IommuGroup] | None
+
+    def group(self, number: int | NotKnown | None) -> IommuGroup | None:
+        """Return the group of this number; None if there is none, or it is not known."""
+        if self.groups is None or number is None or isinstance(number, NotKnown):
+            return None
+        return self.groups.get(number)
 
     @property
     def pci_options(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """What one line says of a function of the fabric."""
 
 from pcietune.model.function import FunctionState, LinkState
+from pcietune.model.not_known import NOT_KNOWN, NotKnown
 from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
 from pcietune.registers.express import PortType
 from pcietune.tune.function_registers import AcsRegisters, AtsRegisters
@@ -27,7 +28,7 @@ def function_line(node: Node) -> str:
         parts.append(f"class {function.device_class:04x}")
     if state is not None:
         parts += [_link(node.link), _numa(state), _group(state)]
-    parts.append(f"driver {function.driver}" if function.driver else "no driver")
+    parts.append(_driver(function.driver))
     if node.acs is not None:
         parts.append(_acs(node.acs))
     elif node.port_type in (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT) and not node.problem:
@@ -54,11 +55,19 @@ def _link(link: LinkState | None) -> str:
 
 
 def _numa(state: FunctionState) -> str:
-    return f"node {state.numa_node}"
+    return "" if state.numa_node is None else f"node {state.numa_node}"
 
 
 def _group(state: FunctionState) -> str:
+    if state.group is NOT_KNOWN:
+        return "group not known"
     return "no group" if state.group is None else f"group {state.group}"
+
+
+def _driver(driver: str | NotKnown | None) -> str:
+    if driver is NOT_KNOWN:
+        return "driver not known"
+    return "no driver" if driver is None else f"driver {driver}"
 
 
 def _acs(acs: AcsRegisters) -> str:

@@ -8,6 +8,7 @@ from rich.tree import Tree
 
 from pcietune import __version__
 from pcietune.model.function import LinkState
+from pcietune.model.not_known import NOT_KNOWN
 from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
 from pcietune.report.function_line import function_line
 from pcietune.report.json_text import encode
@@ -33,6 +34,7 @@ class NodeDocument(msgspec.Struct, kw_only=True):
     driver: str | None
     group: int | None
     numa_node: int | None
+    not_known: list[str]
     link_speed: str | None
     link_width: int | None
     max_link_speed: str | None
@@ -111,9 +113,10 @@ def _document(node: Node) -> NodeDocument:
         class_code=f"{function.class_code:06x}",
         role=node.role,
         port_type=None if node.port_type is None else node.port_type.name.lower(),
-        driver=function.driver,
-        group=None if state is None else state.group,
+        driver=None if function.driver is NOT_KNOWN else function.driver,
+        group=None if state is None or state.group is NOT_KNOWN else state.group,
         numa_node=None if state is None else state.numa_node,
+        not_known=_not_known(node),
         link_speed=link.speed,
         link_width=link.width,
         max_link_speed=link.max_speed,
@@ -128,6 +131,17 @@ def _document(node: Node) -> NodeDocument:
     if node.sriov is not None:
         _fill_sriov(document, node.sriov)
     return document
+
+
+def _not_known(node: Node) -> list[str]:
+    """Return which of driver, group and numa_node are null since nobody tells them."""
+    state = node.state
+    told = {
+        "driver": node.function.driver is not NOT_KNOWN,
+        "group": state is not None and state.group is not NOT_KNOWN,
+        "numa_node": state is not None and state.numa_node is not None,
+    }
+    return [name for name, known in told.items() if not known]
 
 
 def _fill_acs(document: NodeDocument, acs: AcsRegisters) -> None:

@@ -70,8 +70,7 @@ def _stale_parent(host: HostAccess, fabric: Fabric, state: FunctionState) -> Ver
     ats = Ats.find(host.config(parent))
     if ats is None or ats.enabled:
         return None
-    number = host.state(parent).group
-    group = None if number is None else host.platform().groups.get(number)
+    group = host.platform().group(host.state(parent).group)
     kernel = _release(host.platform().kernel)
     if group is None or group.translates is not False or kernel is None or kernel >= (6, 12):
         return None  # from 6.12 on pci_prepare_ats() sets the PF's STU at probe

@@ -51,14 +51,9 @@ _LOCKDOWN_HINT = "set the bits with pci=config_acs= on the kernel command line (
 
 def channels(host: HostAccess) -> Channels:
     """Return which ways are open on ``host``."""
-    platform = host.platform()
     return Channels(
         registers=_registers(host),
-        group_type=Channel(ChannelState.OPEN, f"{len(platform.groups)} IOMMU groups")
-        if platform.groups and host.privileged
-        else Channel(
-            ChannelState.CLOSED, "not root" if platform.groups else "there are no IOMMU groups"
-        ),
+        group_type=_group_type(host),
         config_acs=_config_acs(host.knows_config_acs()),
         firmware=Channel(ChannelState.UNKNOWN, "pcietune does not look at the NICs' firmware yet"),
     )
@@ -77,6 +72,17 @@ def check_registers(host: HostAccess) -> None:
             f"registers may not be written: {channel.reason}",
             hint=_LOCKDOWN_HINT if locked else "run pcietune as root",
         )
+
+
+def _group_type(host: HostAccess) -> Channel:
+    groups = host.platform().groups
+    if groups is None:
+        return Channel(ChannelState.UNKNOWN, "a dump tells no IOMMU groups")
+    if not groups:
+        return Channel(ChannelState.CLOSED, "there are no IOMMU groups")
+    if not host.privileged:
+        return Channel(ChannelState.CLOSED, "not root")
+    return Channel(ChannelState.OPEN, f"{len(groups)} IOMMU groups")
 
 
 def _registers(host: HostAccess) -> Channel:

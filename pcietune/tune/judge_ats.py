@@ -14,6 +14,7 @@ from pcietune.model.ats_proof import AtsProof
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.not_known import NOT_KNOWN
 from pcietune.model.platform import IommuKind
 from pcietune.model.profile import AtsPolicy, Attach
 from pcietune.model.severity import Severity
@@ -135,9 +136,9 @@ def _judge_off(host: HostAccess, function: PciFunction, ats: Ats | None) -> Verd
         return Verdict(State.PASS, "")
     return Verdict(
         State.FAIL,
-        "on bare metal translation requests only cost time"
-        if host.platform().groups
-        else "translation requests fail: there is no IOMMU to answer them",
+        "translation requests fail: there is no IOMMU to answer them"
+        if host.platform().groups == {}
+        else "on bare metal translation requests only cost time",
         _firmware(function, "off"),
         Severity.WARNING,
     )
@@ -154,7 +155,7 @@ def _judge_on(host: HostAccess, fabric: Fabric, function: PciFunction, ats: Ats 
         return cause
     if ats.enabled:
         return Verdict(State.PASS, "")
-    if state.in_use_by_vfio:
+    if state.vfio is not None and state.in_use_by_vfio:
         return Verdict(
             State.FAIL,
             "in use by VFIO and off: the VM's peer-to-peer traffic goes through the root complex",
@@ -186,9 +187,16 @@ def _firmware(function: PciFunction, wanted: str) -> Remedy:
 
 def _judge_idle(host: HostAccess, function: PciFunction, state: FunctionState) -> Verdict:
     platform = host.platform()
-    group = None if state.group is None else platform.groups.get(state.group)
+    group = platform.group(state.group)
     unit = platform.iommu_units.get(state.iommu_unit or "")
     kind = unit.kind if unit is not None else IommuKind.OTHER
+    if state.vfio is None or state.group is NOT_KNOWN:
+        return Verdict(
+            State.ERROR,
+            "off, and whether VFIO uses it or the kernel will turn it on is not known: a dump does "
+            "not tell",
+            Remedy(RemedyKind.SOFTWARE, "run pcietune on the host, or record it there"),
+        )
     if group is None or group.type is None:
         return Verdict(
             State.ERROR,

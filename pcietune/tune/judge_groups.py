@@ -1,10 +1,11 @@
 """Judge the kernel's IOMMU groups; they are read, never computed anew."""
 
-from pcietune.errors import PcietuneError
+from pcietune.errors import ConfigSpaceError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
+from pcietune.model.not_known import NOT_KNOWN
 from pcietune.model.platform import IommuGroup
 from pcietune.model.profile import GroupPolicy
 from pcietune.model.severity import Severity
@@ -14,8 +15,8 @@ from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
 SEPARATE = "group.separate"
 TOGETHER = "group.together"
 
-_MAY_STAY = (None, "pcieport", "pci-stub", "vfio-pci")
-"""Drivers of a port that leave its group to VFIO (kernel commit c7d469849747)."""
+_MAY_STAY = (None, NOT_KNOWN, "pcieport", "pci-stub", "vfio-pci")
+"""Drivers of a port that leave its group to VFIO (kernel commit c7d469849747), as most do."""
 
 _ALONE = Value("an IOMMU group of its own")
 _REGROUP = Remedy(
@@ -60,7 +61,9 @@ def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> 
         number = host.state(function).group
     except PcietuneError as error:
         return Finding.unread(SEPARATE, Subject.of(function), _ALONE, error)
-    group = None if number is None else host.platform().groups.get(number)
+    if number is NOT_KNOWN:
+        return Finding.unread(SEPARATE, Subject.of(function), _ALONE, _not_told(function))
+    group = host.platform().group(number)
     if group is None:
         return _separate(
             function,
@@ -76,6 +79,13 @@ def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> 
     names = ", ".join(f"{o.address} ({o.id})" if o else "a vanished function" for o in others)
     reason = f"shares group {group.number} with {names}"
     return _separate(function, State.FAIL, found, reason, _REGROUP)
+
+
+def _not_told(function: PciFunction) -> ConfigSpaceError:
+    return ConfigSpaceError(
+        f"{function.address}: its IOMMU group is not known: a dump does not tell",
+        hint="add a listing of IOMMU groups: find /sys/kernel/iommu_groups -type l",
+    )
 
 
 def _separate(
@@ -98,9 +108,12 @@ def _judge_together(host: HostAccess, group: SwitchGroup) -> Finding:
     numbers = set()
     for function in (*group.gpus, *group.nics):
         try:
-            numbers.add(host.state(function).group)
+            number = host.state(function).group
         except PcietuneError as error:
             return Finding.unread(TOGETHER, Subject.of(group.top), wanted, error)
+        if number is NOT_KNOWN:
+            return Finding.unread(TOGETHER, Subject.of(group.top), wanted, _not_told(function))
+        numbers.add(number)
     together = len(numbers) == 1
     known = sorted(n for n in numbers if n is not None)
     return Finding(

@@ -36,19 +36,30 @@ def judge_iommu(
         return [_judge_passthrough(host, peers)] if peers else []
     if not groups or policy is IommuPolicy.IGNORE:
         return []
-    enabled = bool(host.platform().groups)
+    iommu_groups = host.platform().groups
+    wanted = Value("an IOMMU that is on")
+    if iommu_groups is None:
+        return [Finding.unread(ENABLED, HOST, wanted, _not_told("whether an IOMMU is on"))]
+    enabled = bool(iommu_groups)
     judged = Finding(
         ENABLED,
         HOST,
         Severity.ERROR,
         State.PASS if enabled else State.FAIL,
-        Value(f"{len(host.platform().groups)} IOMMU groups", str(len(host.platform().groups))),
-        Value("an IOMMU that is on"),
+        Value(f"{len(iommu_groups)} IOMMU groups", str(len(iommu_groups))),
+        wanted,
         "" if enabled else "no IOMMU is on: VFIO has nothing to isolate functions with",
         None if enabled else TURN_ON_IOMMU,
     )
     units = [_judge_device_tlb(host, groups, unit) for unit in _units(host, groups)]
     return [judged, *units, *_unknown_units(host, groups)]
+
+
+def _not_told(what: str) -> ConfigSpaceError:
+    return ConfigSpaceError(
+        f"{what} is not known: a dump does not tell",
+        hint="add a listing of IOMMU groups: find /sys/kernel/iommu_groups -type l",
+    )
 
 
 def _units(host: HostAccess, groups: Sequence[SwitchGroup]) -> Iterable[IommuUnit]:
@@ -129,10 +140,10 @@ def _judge_passthrough(host: HostAccess, peers: Sequence[PciFunction]) -> Findin
             continue
         if number is None:
             continue
-        translates = platform.groups[number].translates if number in platform.groups else None
-        if translates is None:
+        group = platform.group(number)
+        if group is None or group.translates is None:
             unread.append(str(function.address))
-        elif translates:
+        elif group.translates:
             translated.append(str(function.address))
     wanted = Value("no IOMMU, or identity domains")
     if translated:

@@ -54,7 +54,7 @@ def failing_reason(
         nics = [nic for nic in requirement.group.nics if port in nic.ports]
         return f"every translated request is blocked here: ATS of {named(nics)} is useless"
     reason = _OFF[want.control]
-    if want.control in _REDIRECTS and not host.platform().groups:
+    if want.control in _REDIRECTS and host.platform().groups == {}:
         reason += (
             " though no IOMMU is on: firmware set it, or a kernel with an IOMMU before a kexec, "
             "which ACS words outlive"

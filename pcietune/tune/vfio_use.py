@@ -24,8 +24,17 @@ def given_to_vfio(host: HostAccess, functions: Iterable[PciFunction]) -> list[Pc
 
 def why_in_use(host: HostAccess, below: Iterable[PciFunction]) -> str | None:
     """Return why no route may change above these functions now; None if VFIO uses none."""
-    users = [f for f in below if (state := _state(host, f)) is not None and state.in_use_by_vfio]
-    return f"in use by VFIO: {named(users)}" if users else None
+    users: list[PciFunction] = []
+    not_told: list[PciFunction] = []
+    for function in below:
+        state = _state(host, function)
+        if state is not None and state.in_use_by_vfio:
+            (not_told if state.vfio is None else users).append(function)
+    if users:
+        return f"in use by VFIO: {named(users)}"
+    if not_told:
+        return f"whether VFIO uses {named(not_told)} is not known: a dump does not tell"
+    return None
 
 
 def check_unused(host: HostAccess, functions: Iterable[PciFunction]) -> None:
