@@ -16,24 +16,16 @@ from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.judge_aer import judge_aer
-from pcietune.tune.judge_ats import AtsWanted, JudgedAts, judge_ats
-from pcietune.tune.judge_bars import judge_bars
-from pcietune.tune.judge_device_control import judge_device_control
-from pcietune.tune.judge_groups import judge_groups
+from pcietune.tune.judge_ats import JudgedAts
 from pcietune.tune.judge_iommu import judge_iommu
-from pcietune.tune.judge_isolation import judge_isolation
 from pcietune.tune.judge_kernel import judge_kernel
 from pcietune.tune.judge_layout import judge_layout
-from pcietune.tune.judge_link import judge_links
 from pcietune.tune.judge_numa import judge_numa
-from pcietune.tune.judge_port_types import judge_port_types
-from pcietune.tune.judge_ports import JudgedBit, judge_ports
+from pcietune.tune.judge_ports import JudgedBit
 from pcietune.tune.judge_redirection import judge_redirection
-from pcietune.tune.judge_runtime_pm import JudgedPower, judge_runtime_pm
-from pcietune.tune.judge_tenancy import judge_tenancy
+from pcietune.tune.judge_runtime_pm import JudgedPower
+from pcietune.tune.judge_switch_group import Duty, judge_switch_group
 from pcietune.tune.kernel_words import with_kernel_words
-from pcietune.tune.port_requirements import port_requirements
 from pcietune.tune.roles import assign_roles
 from pcietune.tune.select import select, selected_paths
 from pcietune.tune.waive import judge_waivers, waive
@@ -119,41 +111,32 @@ def audit(
     _check_group_modes(yardstick, groups)
     paths = selected_paths(yardstick.selection, fabric)
     asked = partial(waive, waivers=yardstick.waivers, today=yardstick.today)
-    host_mode = _mode(profile, yardstick.mode)
+    _mode(profile, yardstick.mode)
     bits: list[JudgedBit] = []
     ats: list[JudgedAts] = []
     power: list[JudgedPower] = []
     findings = judge_layout(profile.layout, roles, groups)
     findings += judge_numa(host, groups)
     findings += judge_kernel(host)
-    findings += judge_iommu(host, _peers(fabric, roles), groups, host_mode.iommu)
+    for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):
+        peers, theirs = _in_mode(name, yardstick, fabric, roles, groups)
+        findings += judge_iommu(host, peers, theirs, _mode(profile, name).iommu)
     for group in groups:
         name = yardstick.mode_of(group.name)
-        wanted = _mode(profile, name)
-        findings += judge_port_types(host, fabric, group)
-        bits += judge_ports(host, fabric, port_requirements(group, name, wanted))
-        ats += judge_ats(
-            host,
-            fabric,
-            group,
-            AtsWanted(wanted.ats, profile.roles[RoleName.NIC].attach, memory.proofs),
-        )
-        findings += judge_groups(host, fabric, group, wanted.groups)
-        findings += judge_isolation(host, fabric, group)
-        findings += judge_tenancy(group, name, yardstick.tenancy)
-        findings += judge_links(host, fabric, group)
-        findings += judge_device_control(host, fabric, group)
-        findings += judge_bars(host, group)
-        power += judge_runtime_pm(host, group, wanted.runtime_pm)
-        findings += judge_aer(host, group)
+        judged = judge_switch_group(host, fabric, group, _duty(yardstick, name, memory))
+        bits += judged.bits
+        ats += judged.ats
+        power += judged.power
+        findings += judged.findings
     bits = with_kernel_words([replace(bit, finding=asked(bit.finding)) for bit in bits])
-    ats = [replace(judged, finding=asked(judged.finding)) for judged in ats]
-    power = [replace(judged, finding=asked(judged.finding)) for judged in power]
+    ats = [replace(each, finding=asked(each.finding)) for each in ats]
+    power = [replace(each, finding=asked(each.finding)) for each in power]
     findings += [bit.finding for bit in bits]
-    findings += [judged.finding for judged in ats]
-    findings += [judged.finding for judged in power]
-    if yardstick.mode is ModeName.BAREMETAL:
-        findings += judge_redirection(groups, bits)
+    findings += [each.finding for each in ats]
+    findings += [each.finding for each in power]
+    findings += judge_redirection(
+        [g for g in groups if yardstick.mode_of(g.name) is ModeName.BAREMETAL], bits
+    )
     findings += _unfinished(memory.record, yardstick.mode)
     findings = [asked(finding) for finding in findings]
     findings += judge_waivers(findings, yardstick.waivers, yardstick.today)
@@ -185,6 +168,16 @@ def _mode(profile: Profile, name: ModeName) -> Mode:
     return wanted
 
 
+def _duty(yardstick: Yardstick, name: ModeName, memory: Memory) -> Duty:
+    return Duty(
+        name=name,
+        mode=_mode(yardstick.profile, name),
+        attach=yardstick.profile.roles[RoleName.NIC].attach,
+        tenancy=yardstick.tenancy,
+        proofs=memory.proofs,
+    )
+
+
 def _check_group_modes(yardstick: Yardstick, groups: Sequence[SwitchGroup]) -> None:
     """Do nothing if every switch group that has a mode of its own is one of this host.
 
@@ -206,10 +199,24 @@ def _weighed(finding: Finding, profile: Profile) -> Finding:
     return finding if severity is finding.severity else replace(finding, severity=severity)
 
 
-def _peers(fabric: Fabric, roles: Mapping[PciAddress, RoleName]) -> list[PciFunction]:
-    """Return the host's GPUs and NICs, wherever they sit."""
-    peers = (RoleName.GPU, RoleName.NIC)
-    return [fabric.functions[address] for address, role in roles.items() if role in peers]
+def _in_mode(
+    name: ModeName,
+    yardstick: Yardstick,
+    fabric: Fabric,
+    roles: Mapping[PciAddress, RoleName],
+    groups: Sequence[SwitchGroup],
+) -> tuple[list[PciFunction], list[SwitchGroup]]:
+    """Return GPUs and NICs in a mode, wherever they sit, and the switch groups in it.
+
+    What is in no switch group has the host's mode.
+    """
+    modes = {f.address: yardstick.mode_of(g.name) for g in groups for f in (*g.gpus, *g.nics)}
+    peers = [
+        fabric.functions[address]
+        for address, role in roles.items()
+        if role in (RoleName.GPU, RoleName.NIC) and modes.get(address, yardstick.mode) is name
+    ]
+    return peers, [group for group in groups if yardstick.mode_of(group.name) is name]
 
 
 def _unfinished(record: UndoRecord | NotPermittedError | None, mode: ModeName) -> list[Finding]:

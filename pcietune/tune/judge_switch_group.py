@@ -1,0 +1,85 @@
+"""Judge one switch group: its ports, and the GPUs and NICs below them."""
+
+from dataclasses import dataclass
+
+from pcietune.model.access import HostAccess
+from pcietune.model.ats_proof import AtsProof
+from pcietune.model.fabric import Fabric
+from pcietune.model.finding import Finding
+from pcietune.model.profile import Attach, Mode, ModeName
+from pcietune.model.settings import Tenancy
+from pcietune.model.switch_group import SwitchGroup
+from pcietune.tune.judge_aer import judge_aer
+from pcietune.tune.judge_ats import AtsWanted, JudgedAts, judge_ats
+from pcietune.tune.judge_bars import judge_bars
+from pcietune.tune.judge_device_control import judge_device_control
+from pcietune.tune.judge_groups import judge_groups
+from pcietune.tune.judge_isolation import judge_isolation
+from pcietune.tune.judge_link import judge_links
+from pcietune.tune.judge_port_types import judge_port_types
+from pcietune.tune.judge_ports import JudgedBit, judge_ports
+from pcietune.tune.judge_runtime_pm import JudgedPower, judge_runtime_pm
+from pcietune.tune.judge_tenancy import judge_tenancy
+from pcietune.tune.port_requirements import port_requirements
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What a switch group is judged by.
+
+    Attributes:
+        name: Its mode.
+        mode: What the profile wants in it.
+        attach: What of a NIC is handed to a VM.
+        tenancy: Whether its functions may serve several tenants.
+        proofs: Functions whose ATS the kernel was seen to enable in this boot.
+    """
+
+    name: ModeName
+    mode: Mode
+    attach: Attach
+    tenancy: Tenancy
+    proofs: frozenset[AtsProof]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedGroup:
+    """A switch group, judged.
+
+    Attributes:
+        bits: What its ports owe.
+        ats: The ATS of what its NICs hand to VMs.
+        power: Its ports' runtime power management.
+        findings: All else.
+    """
+
+    bits: list[JudgedBit]
+    ats: list[JudgedAts]
+    power: list[JudgedPower]
+    findings: list[Finding]
+
+
+def judge_switch_group(
+    host: HostAccess, fabric: Fabric, group: SwitchGroup, duty: Duty
+) -> JudgedGroup:
+    """Judge a switch group by its duty.
+
+    Raises:
+        BadInputError: The profile contradicts itself at a port.
+    """
+    mode = duty.mode
+    return JudgedGroup(
+        bits=judge_ports(host, fabric, port_requirements(group, duty.name, mode)),
+        ats=judge_ats(host, fabric, group, AtsWanted(mode.ats, duty.attach, duty.proofs)),
+        power=judge_runtime_pm(host, group, mode.runtime_pm),
+        findings=[
+            *judge_port_types(host, fabric, group),
+            *judge_groups(host, fabric, group, mode.groups),
+            *judge_isolation(host, fabric, group),
+            *judge_tenancy(group, duty.name, duty.tenancy),
+            *judge_links(host, fabric, group),
+            *judge_device_control(host, fabric, group),
+            *judge_bars(host, group),
+            *judge_aer(host, group),
+        ],
+    )
