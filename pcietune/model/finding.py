@@ -134,13 +134,18 @@ class Finding:
 
     @classmethod
     def unread(
-        cls, finding_id: str, subject: Subject, wanted: Value, error: PcietuneError
+        cls,
+        finding_id: str,
+        subject: Subject,
+        wanted: Value,
+        error: PcietuneError,
+        severity: Severity = Severity.ERROR,
     ) -> "Finding":
         """Return the finding about something that could not be read, which is never a pass."""
         return cls(
             id=finding_id,
             subject=subject,
-            severity=Severity.ERROR,
+            severity=severity,
             state=State.ERROR,
             found=UNKNOWN,
             wanted=wanted,
@@ -155,10 +160,10 @@ class Finding:
         return (location_order(self.subject.path), self.id)
 
     def exit_code(self, *, strict: bool) -> ExitCode:
-        """Return the exit code that this finding alone asks for."""
+        """Return the exit code that this finding alone asks for; information asks for none."""
+        if self.severity is Severity.INFO:
+            return ExitCode.OK
         if self.state is State.ERROR:
             return self.code
         differs = self.state is State.FAIL or (strict and self.state is State.PENDING)
-        if differs and self.severity is not Severity.INFO:
-            return ExitCode.DIFFERS
-        return ExitCode.OK
+        return ExitCode.DIFFERS if differs else ExitCode.OK

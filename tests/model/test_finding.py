@@ -41,6 +41,16 @@ def test_what_could_not_be_read_keeps_its_own_exit_code_and_hint() -> None:
     assert (unread.remedy.kind, unread.remedy.command) == (RemedyKind.SOFTWARE, "look at its link")
 
 
+def test_what_could_not_be_read_and_only_informs_is_neither_a_pass_nor_an_exit_code() -> None:
+    error = ConfigSpaceError("0000:22:04.0 does not answer")
+
+    unread = Finding.unread("an.id", HOST, WANTED, error, Severity.INFO)
+
+    assert unread.state is State.ERROR
+    assert unread.exit_code(strict=True) == ExitCode.OK
+    assert replace(unread, severity=Severity.ERROR).exit_code(strict=False) == ExitCode.UNREADABLE
+
+
 def test_findings_sort_by_location_with_wide_domains_last_and_then_by_id() -> None:
     places = [
         ("0000:20:01.0", "port.upstream.SrcValid"),
