@@ -4,9 +4,10 @@ Offsets and fields are those of the kernel's include/uapi/linux/pci_regs.h.
 """
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench.machine import Acs, Ats, Link
+from bench.machine import Acs, Ats, Link, Vfs
 
 _CLASS = 0x09  # three bytes, Revision ID before them
 _SUBSYSTEM = 0x2C
@@ -20,8 +21,13 @@ _LINK_FIELDS = 0x3FF  # speed in bits 3:0, width in bits 9:4, in both registers
 _EXTENDED = 0x100
 _ACS_ID = 0x000D
 _ATS_ID = 0x000F
+_SR_IOV_ID = 0x0010
+_NEXT_SHIFT = 20  # of the next capability's offset in an extended capability's header
 _CONTROL = 0x06  # 16 bits
 ACS_OFFSET = 0x148  # behind Advanced Error Reporting, the only one QEMU's ports have
+_ATS_OFFSET = 0x180  # behind SR-IOV, or a VF's Alternative Routing-ID; alone it must be the first
+
+_VF_DEVICE_ID = 0x1A  # 16 bits, from the start of the SR-IOV capability
 
 _SPEED_CODES = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s
 
@@ -73,23 +79,55 @@ def link(wanted: Link, config: bytes) -> list[Patch]:
 
 def acs(wanted: Acs, config: bytes) -> list[Patch]:
     """Put an ACS capability behind a port's Advanced Error Reporting."""
-    (first,) = struct.unpack_from("<I", config, _EXTENDED)
     writable = wanted.capability if wanted.writable is None else wanted.writable
     return [
-        Patch(_EXTENDED, struct.pack("<I", first & 0xFFFFF | ACS_OFFSET << 20)),
+        *_linked(ACS_OFFSET, config),
         *_extended_capability(ACS_OFFSET, _ACS_ID, wanted.capability, wanted.control, writable),
     ]
 
 
 def ats(wanted: Ats, config: bytes) -> list[Patch]:
-    """Give an endpoint its ATS capability, the only extended one it then has.
+    """Give an endpoint or a virtual function its ATS capability, the last extended one."""
+    alone = not any(config[_EXTENDED : _EXTENDED + 4])
+    offset = _EXTENDED if alone else _ATS_OFFSET
+    return [
+        *([] if alone else _linked(offset, config)),
+        *_extended_capability(offset, _ATS_ID, wanted.capability, 0, wanted.writable),
+    ]
+
+
+def vfs(wanted: Vfs, config: bytes) -> list[Patch]:
+    """State in the SR-IOV capability which Device ID the virtual functions have."""
+    return [
+        Patch(sr_iov_offset(config) + _VF_DEVICE_ID, struct.pack("<H", wanted.device)),
+    ]
+
+
+def sr_iov_offset(config: bytes) -> int:
+    """Return where the SR-IOV capability starts.
 
     Raises:
-        ValueError: QEMU's device has extended capabilities already.
+        ValueError: The function has none.
     """
-    if any(config[_EXTENDED : _EXTENDED + 4]):
-        raise ValueError("the endpoint has an extended capability already")
-    return _extended_capability(_EXTENDED, _ATS_ID, wanted.capability, 0, wanted.writable)
+    for offset, header in _extended_headers(config):
+        if header & 0xFFFF == _SR_IOV_ID:
+            return offset
+    raise ValueError("the function has no SR-IOV capability")
+
+
+def _linked(offset: int, config: bytes) -> list[Patch]:
+    """Have the last extended capability's header say that another follows at ``offset``."""
+    *_, (last, header) = _extended_headers(config)
+    return [Patch(last, struct.pack("<I", header | offset << _NEXT_SHIFT))]
+
+
+def _extended_headers(config: bytes) -> Iterator[tuple[int, int]]:
+    """Yield offset and header of each extended capability; QEMU's lists are sound."""
+    offset = _EXTENDED
+    while offset:
+        (header,) = struct.unpack_from("<I", config, offset)
+        yield offset, header
+        offset = header >> _NEXT_SHIFT
 
 
 def _extended_capability(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bench import config_patches
 from bench.config_patches import Patch
-from bench.machine import Acs, Ats, Endpoint, Link, Machine, Port, Root, Switch
+from bench.machine import Acs, Ats, Endpoint, Link, Machine, Port, Root, Switch, Vfs
 
 _FIRST_SLOT = 8  # of root ports and host bridges on bus 0; the bench's own devices lie below
 _BUSES_PER_ROOT = 32
@@ -30,6 +30,7 @@ class Function:
         link: Of the function.
         acs: Capability to be added or replaced; None: as QEMU made it.
         ats: Capability to be added; None: no.
+        vfs: Its virtual functions, which it has once the guest switches them on.
     """
 
     device_id: str
@@ -41,6 +42,7 @@ class Function:
     link: Link
     acs: Acs | None = None
     ats: Ats | None = None
+    vfs: Vfs | None = None
 
     def patches(self, config: bytes) -> list[Patch]:
         """Return what makes QEMU's ``config`` that of the function."""
@@ -55,6 +57,21 @@ class Function:
             patches += config_patches.acs(self.acs, config)
         if self.ats is not None:
             patches += config_patches.ats(self.ats, config)
+        if self.vfs is not None:
+            patches += config_patches.vfs(self.vfs, config)
+        return patches
+
+    def vf_patches(self, config: bytes) -> list[Patch]:
+        """Return what makes QEMU's ``config`` that of one of its virtual functions.
+
+        Its ids read as all ones (PCI Express Base Specification, SR-IOV), its STU as 0: both are
+        the physical function's.
+        """
+        patches: list[Patch] = []
+        if self.class_code is not None:
+            patches += config_patches.class_code(self.class_code)
+        if self.vfs is not None and self.vfs.ats:
+            patches += config_patches.ats(Ats(writable=0x8000), config)
         return patches
 
 
@@ -73,13 +90,18 @@ class Fabric:
 
 def lay_out(machine: Machine) -> Fabric:
     """Return the fabric of the machine."""
-    return _Layout().lay_out(machine.roots)
+    return _Layout(slots=",hotplug=off" if machine.port_pm else "").lay_out(machine.roots)
 
 
 @dataclass(slots=True)
 class _Layout:
-    """The fabric so far, and the numbers that are taken."""
+    """The fabric so far, and the numbers that are taken.
 
+    Attributes:
+        slots: What is said to QEMU of every port's slot.
+    """
+
+    slots: str
     host_bridges: list[str] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -115,7 +137,7 @@ class _Layout:
                 location=location,
                 arguments=_device(
                     f"pcie-root-port,id={device_id},bus={bus},addr={device:#x}"
-                    f",chassis={chassis},slot={chassis}{disabled}"
+                    f",chassis={chassis},slot={chassis}{self.slots}{disabled}"
                 ),
                 identity=port.id,
                 link=port.link,
@@ -143,7 +165,7 @@ class _Layout:
                     location=f"{location}/{device:02x}.0",
                     arguments=_device(
                         f"xio3130-downstream,id={device_id},bus={upstream},addr={device:#x}"
-                        f",chassis={chassis},slot={chassis}"
+                        f",chassis={chassis},slot={chassis}{self.slots}"
                     ),
                     identity=port.id or switch.id,
                     link=port.link,
@@ -161,24 +183,42 @@ class _Layout:
 
     def _endpoint(self, endpoint: Endpoint, bus: str, location: str) -> None:
         device_id = self._device_id("endpoint", endpoint.name)
+        device = f"nvme,id={device_id},bus={bus},serial={device_id}"
         self.functions.append(
             Function(
                 device_id=device_id,
                 location=location,
-                arguments=[
-                    "-drive",
-                    f"driver=null-co,read-zeroes=on,if=none,id={device_id}-drive",
-                    *_device(
-                        f"nvme,id={device_id},bus={bus},drive={device_id}-drive,serial={device_id}"
-                    ),
-                ],
+                arguments=_drive(device, device_id)
+                if endpoint.vfs is None
+                else _with_vfs(device, device_id, endpoint.vfs.most),
                 identity=endpoint.id,
                 subsystem=endpoint.subsystem,
                 class_code=endpoint.class_code,
                 link=endpoint.link,
                 ats=Ats() if endpoint.ats is True else endpoint.ats or None,
+                vfs=endpoint.vfs,
             )
         )
+
+
+def _drive(device: str, device_id: str) -> list[str]:
+    drive = f"{device_id}-drive"
+    return [
+        *("-drive", f"driver=null-co,read-zeroes=on,if=none,id={drive}"),
+        *_device(f"{device},drive={drive}"),
+    ]
+
+
+def _with_vfs(device: str, device_id: str, most: int) -> list[str]:
+    """QEMU's NVMe controller has VFs in a subsystem only, and shares its queues with them."""
+    return [
+        *_device(f"nvme-subsys,id={device_id}-subsystem"),
+        *_device(
+            f"{device},subsys={device_id}-subsystem,sriov_max_vfs={most}"
+            f",sriov_vq_flexible={2 * most},sriov_vi_flexible={most}"
+            f",max_ioqpairs={2 * most + 2},msix_qsize={most + 3}"
+        ),
+    ]
 
 
 def _device(description: str) -> list[str]:

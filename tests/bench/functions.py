@@ -5,6 +5,7 @@ from bench.errors import GuestError
 from bench.fabric import Fabric
 from bench.memory import ABSENT, ConfigSpace, SavedConfigSpace
 from bench.qemu import Qemu
+from bench.virtual_functions import find_virtual_functions
 
 
 class Functions:
@@ -13,7 +14,7 @@ class Functions:
     def __init__(self, qemu: Qemu, fabric: Fabric, spaces: dict[str, ConfigSpace]) -> None:
         """Take the functions of ``fabric``, whose configuration spaces ``qemu`` holds."""
         self._qemu = qemu
-        self._locations = {function.device_id: function.location for function in fabric.functions}
+        self._described = {function.device_id: function for function in fabric.functions}
         self._spaces = spaces
         self._vanished: dict[str, SavedConfigSpace] = {}
 
@@ -24,7 +25,7 @@ class Functions:
             GuestError: The machine has no such function.
         """
         self._space(name)
-        return self._locations[name]
+        return self._described[name].location
 
     def poke(self, name: str, patch: Patch) -> None:
         """Change what a function reads as, and which bits take a write.
@@ -59,6 +60,19 @@ class Functions:
             raise GuestError(f"{name} has not vanished")
         with self._qemu.stopped():
             self._space(name).restore(self._vanished.pop(name))
+
+    def shape_vfs(self, name: str, number: int) -> None:
+        """Make virtual functions, which the guest has switched on, what the machine's file says.
+
+        Raises:
+            GuestError: The machine has no such function.
+            LookupError: It has fewer.
+        """
+        physical = self._space(name)
+        with self._qemu.stopped():
+            for space in find_virtual_functions(physical, number):
+                for patch in self._described[name].vf_patches(space.read()):
+                    space.write(patch)
 
     def _space(self, name: str) -> ConfigSpace:
         if name not in self._spaces:

@@ -217,6 +217,17 @@ class Guest:
         """
         self._functions.reappear(name)
 
+    def shape_vfs(self, name: str, number: int) -> None:
+        """Make virtual functions, which the guest has switched on, what the machine's file says.
+
+        ``bench.vfs`` does that and all that goes before it.
+
+        Raises:
+            GuestError: The machine has no such function.
+            LookupError: It has fewer.
+        """
+        self._functions.shape_vfs(name, number)
+
     def console_tail(self, lines: int = 60) -> str:
         """Return the last lines that the guest's kernel and its first programs printed."""
         return self.qemu.console_tail(lines)

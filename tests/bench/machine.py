@@ -63,6 +63,20 @@ class Ats(_Strict, frozen=True):
     writable: Word = 0x801F
 
 
+class Vfs(_Strict, frozen=True):
+    """The virtual functions that a function can be told to have (SR-IOV).
+
+    Attributes:
+        most: How many.
+        device: Their Device ID; the Vendor ID is the physical function's.
+        ats: Whether each has an ATS capability of its own.
+    """
+
+    most: Annotated[int, msgspec.Meta(ge=1, le=16)]
+    device: Word
+    ats: bool = False
+
+
 class Endpoint(_Strict, frozen=True):
     """A device with one function at the end of a link.
 
@@ -72,6 +86,7 @@ class Endpoint(_Strict, frozen=True):
         subsystem: Subsystem Vendor ID and Subsystem ID; None: QEMU's.
         class_code: 24 bits, as sysfs prints them: 0x030200.
         ats: Its ATS capability, or whether it has the usual one.
+        vfs: None: it has no SR-IOV capability.
     """
 
     id: Identity
@@ -79,6 +94,7 @@ class Endpoint(_Strict, frozen=True):
     name: Name | None = None
     subsystem: Identity | None = None
     ats: bool | Ats = False
+    vfs: Vfs | None = None
     link: Link = Link()
 
 
@@ -141,6 +157,8 @@ class Machine(_Strict, frozen=True):
 
     Attributes:
         name: Of the YAML file.
+        port_pm: Whether the kernel lets idle ports sleep, as it does where the firmware dates from
+            2015 or later and a port has no hot-plug slot (pci_bridge_d3_possible() in pci.c).
         device_tlb: Whether the IOMMU can answer ATS requests (Intel: bit 2 of ecap).
         append: Words added to the kernel's command line.
         dmi: None: QEMU's own.
@@ -152,6 +170,7 @@ class Machine(_Strict, frozen=True):
     numa_nodes: int = 1
     iommu: Literal["intel", "amd", "none"] = "intel"
     device_tlb: bool = True
+    port_pm: bool = False
     append: list[str] = []
     dmi: Dmi | None = None
 

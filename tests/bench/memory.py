@@ -13,10 +13,12 @@ import struct
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from bench.config_patches import Patch
 
 SIZE = 4096
+_ID = 0x28  # bytes from the start of the struct to the pointer to the id, in QEMU 7.2
 _ID_TO_ARRAYS = 0x80  # bytes from the pointer to the id to those to the arrays, in QEMU 7.2
 _ARRAYS = struct.Struct("<5Q")
 _CHECKED_ON_MIGRATION = b"\xff\xff\xff\xff"  # what cmask has at Vendor and Device ID
@@ -28,15 +30,30 @@ class ConfigSpace:
 
     Attributes:
         memory: Open file of the process's memory.
+        device: Address of the ``struct PCIDevice``.
         config: Address of the bytes that the guest reads.
         writable: Address of the mask of bits that take a write.
         clearable: Address of the mask of bits that a write of 1 clears.
     """
 
     memory: int
+    device: int
     config: int
     writable: int
     clearable: int
+
+    @classmethod
+    def of_device(cls, memory: int, device: int) -> Self | None:
+        """Return that of the ``struct PCIDevice`` at an address; None: there is none."""
+        try:
+            pointers = os.pread(memory, _ARRAYS.size, device + _ID + _ID_TO_ARRAYS)
+            config, cmask, wmask, w1cmask, _ = _ARRAYS.unpack(pointers)
+            checked = os.pread(memory, len(_CHECKED_ON_MIGRATION), cmask)
+        except (OSError, OverflowError, struct.error):
+            return None
+        if checked != _CHECKED_ON_MIGRATION:
+            return None
+        return cls(memory, device, config, wmask, w1cmask)
 
     def read(self) -> bytes:
         """Return all of it."""
@@ -99,7 +116,7 @@ def find_config_spaces(pid: int, memory: int, ids: Collection[str]) -> dict[str,
     for index, word in enumerate(memoryview(heap[: len(heap) // 8 * 8]).cast("Q")):
         name = names.get(word)
         if name is not None and name not in found:
-            space = _config_space(memory, start, heap, index * 8)
+            space = ConfigSpace.of_device(memory, start + index * 8 - _ID)
             if space is not None:
                 found[name] = space
     if missing := set(ids) - found.keys():
@@ -116,20 +133,3 @@ def _heap(pid: int, memory: int) -> tuple[int, bytes]:
             start, end = (int(address, 16) for address in line.split()[0].split("-"))
             return start, os.pread(memory, end - start, start)
     raise LookupError("QEMU has no heap")
-
-
-def _config_space(memory: int, start: int, heap: bytes, pointer: int) -> ConfigSpace | None:
-    """Return the arrays of the device whose id is pointed to at ``pointer``, an offset in the heap.
-
-    None: what points there is not a PCI device.
-    """
-    if pointer + _ID_TO_ARRAYS + _ARRAYS.size > len(heap):
-        return None
-    config, cmask, wmask, w1cmask, used = _ARRAYS.unpack_from(heap, pointer + _ID_TO_ARRAYS)
-    if not all(
-        start < array <= start + len(heap) - SIZE for array in (config, cmask, wmask, w1cmask, used)
-    ):
-        return None
-    if heap[cmask - start : cmask - start + 4] != _CHECKED_ON_MIGRATION:
-        return None
-    return ConfigSpace(memory, config, wmask, w1cmask)

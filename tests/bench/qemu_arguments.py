@@ -54,6 +54,7 @@ def machine_arguments(
         *("-kernel", str(images.kernel), "-initrd", str(images.initrd)),
         *("-append", " ".join(append)),
         *_dmi_arguments(machine),
+        *_firmware_date(machine),
         *_iommu_arguments(machine),
         *_disk_arguments(images.disks),
         *fabric.host_bridges,
@@ -76,6 +77,10 @@ def _dmi_arguments(machine: Machine) -> list[str]:
         text.replace(",", ",,") for text in (machine.dmi.vendor, machine.dmi.product)
     )
     return ["-smbios", f"type=1,manufacturer={vendor},product={product}"]
+
+
+def _firmware_date(machine: Machine) -> list[str]:
+    return ["-smbios", "type=0,date=01/01/2024"] if machine.port_pm else []
 
 
 def _iommu_words(machine: Machine) -> list[str]:
@@ -106,7 +111,7 @@ def monitor_arguments(end: socket.socket) -> list[str]:
 
 def port_arguments(ends: dict[str, socket.socket]) -> Iterator[str]:
     """Yield what gives the guest a virtio-serial port for each socket, by the port's name."""
-    yield from ("-device", "virtio-serial-pci,bus=pcie.0,addr=1")
+    yield from ("-device", "virtio-serial-pci,bus=pcie.0,addr=5")
     for name, end in ends.items():
         yield from ("-chardev", f"socket,id={name},fd={end.fileno()}")
         yield from ("-device", f"virtserialport,chardev={name},name={name}")
