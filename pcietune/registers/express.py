@@ -8,13 +8,17 @@ from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import BitField
 
 _FLAGS = 0x02  # PCI Express Capabilities Register, 16 bits
+_VERSION = BitField(0, 4)
 _PORT_TYPE = BitField(4, 4)
 _LINK_CAPABILITIES = 0x0C  # 32 bits
 _LINK_STATUS = 0x12  # 16 bits
-_LINK_SPEED = BitField(0, 4)  # same place in both
-_LINK_WIDTH = BitField(4, 6)  # lanes; same place in both
+_LINK_CONTROL_2 = 0x30  # 16 bits; from capability version 2 on
+_LINK_SPEED = BitField(0, 4)  # same place in all three
+_LINK_WIDTH = BitField(4, 6)  # lanes; same place in the first two
 
 _GIGATRANSFERS = (None, 2.5, 5.0, 8.0, 16.0, 32.0, 64.0)  # per second, by Link Speed code
+
+_SECOND_VERSION = 2
 
 
 class PortType(enum.IntEnum):
@@ -35,18 +39,20 @@ class Link:
     """What a link runs at, or could.
 
     Attributes:
+        code: Of the speed: a faster one is larger; 0 where there is no link.
         speed: In GT/s; None for a code that is not known or no link.
         lanes: Number of lanes; 0 where there is no link.
     """
 
-    __slots__ = ("lanes", "speed")
+    __slots__ = ("code", "lanes", "speed")
 
+    code: int
     speed: float | None
     lanes: int
 
     def __init__(self, register: int) -> None:
-        code = _LINK_SPEED.get(register)
-        self.speed = _GIGATRANSFERS[code] if code < len(_GIGATRANSFERS) else None
+        self.code = _LINK_SPEED.get(register)
+        self.speed = _GIGATRANSFERS[self.code] if self.code < len(_GIGATRANSFERS) else None
         self.lanes = _LINK_WIDTH.get(register)
 
 
@@ -76,3 +82,10 @@ class Express(CapabilityRegisters):
     def link(self) -> Link:
         """Link Status: what its link runs at."""
         return Link(self._word(_LINK_STATUS))
+
+    @property
+    def target_speed(self) -> int | None:
+        """Code of Target Link Speed, which of a port limits the link below it; None if no limit."""
+        if _VERSION.get(self._word(_FLAGS)) < _SECOND_VERSION:
+            return None
+        return _LINK_SPEED.get(self._word(_LINK_CONTROL_2)) or None

@@ -55,6 +55,7 @@ def decode(address: PciAddress, data: bytes) -> Described | None:
         device_control=_device_control(DeviceControlRegisters.find(config)),
         link_capable=_link(linked.link_capable) if linked else None,
         link=_link(linked.link) if linked else None,
+        target_speed=_target_speed(config, linked) if linked else None,
         acs=_acs(Acs.find(config)) if reachable else None,
         ats=_ats(Ats.find(config)) if reachable else None,
         virtual_functions=_virtual_functions(SrIov.find(config)) if reachable else None,
@@ -75,6 +76,16 @@ def _device_control(device: DeviceControlRegisters | None) -> DeviceControl | No
 
 def _link(link: ExpressLink) -> Link:
     return Link(link.speed, link.lanes)
+
+
+def _target_speed(config: ConfigBytes, express: Express) -> float | None:
+    """Return it in GT/s; lspci takes none for 2.5, and looks at 00.0 of all endpoints only."""
+    endpoint = express.port_type in (PortType.ENDPOINT, PortType.LEGACY_ENDPOINT)
+    first = (config.address.device, config.address.function) == (0, 0)
+    version = config.read(express.offset + 2, 2) & 0xF
+    if version < 2 or (endpoint and not first):
+        return None
+    return ExpressLink(express.target_speed or 1).speed
 
 
 def _acs(acs: Acs | None) -> Bits | None:

@@ -62,6 +62,7 @@ class Described:
         capabilities: Offsets in list order.
         extended: Offsets and versions in list order, without Null.
         port_type: In lspci's words.
+        target_speed: Target Link Speed in GT/s.
     """
 
     capabilities: tuple[int, ...]
@@ -70,6 +71,7 @@ class Described:
     device_control: DeviceControl | None
     link_capable: Link | None
     link: Link | None
+    target_speed: float | None
     acs: Bits | None
     ats: TranslationService | None
     virtual_functions: VirtualFunctions | None
@@ -99,6 +101,7 @@ def _described(block: str) -> Described | None:
         device_control=_device_control(block),
         link_capable=_link(re.search(r"LnkCap:\tPort #\d+, Speed (\S+), Width x(\d+)", block)),
         link=_link(re.search(r"LnkSta:\tSpeed (\S+)(?: \(\w+\))?, Width x(\d+)", block)),
+        target_speed=_target_speed(block),
         acs=_acs(block),
         ats=_ats(block),
         virtual_functions=_virtual_functions(block),
@@ -119,6 +122,11 @@ def _link(match: re.Match[str] | None) -> Link | None:
         return None
     speed = None if match[1] == "unknown" else float(match[1].removesuffix("GT/s"))
     return Link(speed, int(match[2]))
+
+
+def _target_speed(block: str) -> float | None:
+    match = re.search(r"LnkCtl2: Target Link Speed: ([0-9.]+)GT/s", block)
+    return match and float(match[1])
 
 
 def _acs(block: str) -> Bits | None:

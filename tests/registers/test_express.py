@@ -5,10 +5,12 @@ from pcietune.errors import ConfigSpaceError
 from pcietune.registers.express import Express, PortType
 
 
-def function(*, flags: int = 0x0002, capable: int = 0, status: int = 0) -> Layout:
+def function(
+    *, flags: int = 0x0002, capable: int = 0, status: int = 0, control_2: int = 0
+) -> Layout:
     """Return a function with the PCI Express capability at 40h."""
-    layout = Layout(0x100).capabilities((0x40, PCI_EXPRESS))
-    return layout.put(0x42, 2, flags).put(0x4C, 4, capable).put(0x52, 2, status)
+    layout = Layout(0x100).capabilities((0x40, PCI_EXPRESS)).put(0x42, 2, flags)
+    return layout.put(0x4C, 4, capable).put(0x52, 2, status).put(0x70, 2, control_2)
 
 
 def found(layout: Layout) -> Express:
@@ -54,8 +56,8 @@ def test_the_port_type_is_in_bits_7_to_4(flags: int, port_type: PortType | None)
 def test_the_speed_is_in_bits_3_to_0_of_both_registers(code: int, speed: float | None) -> None:
     express = found(function(capable=0x0040_0100 | code, status=0x3080 | code))
 
-    assert express.link_capable.speed == speed
-    assert express.link.speed == speed
+    assert (express.link_capable.code, express.link_capable.speed) == (code, speed)
+    assert (express.link.code, express.link.speed) == (code, speed)
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 2, 4, 8, 12, 16, 32])
@@ -64,6 +66,21 @@ def test_the_width_is_in_bits_9_to_4_of_both_registers(lanes: int) -> None:
 
     assert express.link_capable.lanes == lanes
     assert express.link.lanes == lanes
+
+
+@pytest.mark.parametrize(
+    ("flags", "control_2", "code"),
+    [
+        pytest.param(0x0062, 0x0003, 3, id="8 GT/s"),
+        pytest.param(0x0062, 0xFFC9, 9, id="a code that is not known"),
+        pytest.param(0x0062, 0x0000, None, id="none"),
+        pytest.param(0x0061, 0x0003, None, id="version 1 has no such register"),
+    ],
+)
+def test_the_target_speed_is_in_bits_3_to_0_of_link_control_2(
+    flags: int, control_2: int, code: int | None
+) -> None:
+    assert found(function(flags=flags, control_2=control_2)).target_speed == code
 
 
 def test_a_conventional_function_has_none() -> None:
