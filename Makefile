@@ -42,6 +42,11 @@ lint: venv ## Check format, lint rules, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+.PHONY: documents
+documents: venv ## Write anew what is made from the code: the JSON Schema, docs/findings.md
+	$(BIN)/pcietune schema >pcietune/schemas/document-1.json
+	$(BIN)/pcietune explain --markdown >docs/findings.md
+
 .PHONY: venv
 venv: .venv/develops ## Make .venv with pcietune and the tools of its developers
 

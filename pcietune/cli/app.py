@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pcietune import __version__
-from pcietune.cli import apply, audit, plan, profile, record, restore, show, status, topo
+from pcietune.cli import apply, audit, plan, profile, record, restore, schema, show, status, topo
 from pcietune.errors import ExitCode, PcietuneError
 
 _EPILOG = (
@@ -31,6 +31,7 @@ app.command()(apply.apply)
 app.command()(restore.restore)
 app.command()(topo.topo)
 app.command()(record.record)
+app.command()(schema.schema)
 app.add_typer(profile.app, name="profile")
 
 

@@ -1,122 +1,173 @@
 """The one JSON document that status, audit, plan, apply and restore print.
 
-It changes only together with ``SCHEMA``. There are no times in it, so that two runs over the same
-host differ in nothing.
+It changes only together with ``SCHEMA``, and its JSON Schema is made from these Structs. There are
+no times in it, so that two runs over the same host differ in nothing.
 """
 
+from typing import Annotated, Final, Literal
+
 import msgspec
+from msgspec import Meta
 
-SCHEMA = 1
+from pcietune.model.finding import RemedyKind, State
+from pcietune.model.platform import Lockdown
+from pcietune.model.profile import ModeName
+from pcietune.model.settings import Enforce
+from pcietune.model.severity import Severity
+from pcietune.tune.channels import ChannelState
+
+SCHEMA: Final = 1
+
+Location = Annotated[
+    str, Meta(description="as the kernel's pci= options take it, which survives renumbering")
+]
+Address = Annotated[str | None, Meta(description="of a function, domain first; null if it is none")]
 
 
-class HostDocument(msgspec.Struct, kw_only=True, frozen=True):
+class Part(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What all parts of the document have in common: every key is there, and no other."""
+
+
+class HostDocument(Part):
     """The host; null where a value could not be read."""
 
-    dmi: dict[str, str]
+    dmi: Annotated[dict[str, str], Meta(description="what /sys/class/dmi/id says, by name")]
     kernel: str | None
     boot_id: str | None
-    lockdown: str
+    lockdown: Lockdown
     cmdline: str | None
 
 
-class ProfileDocument(msgspec.Struct, kw_only=True, frozen=True):
+class ProfileDocument(Part):
     """The yardstick, and why it is the one."""
 
     name: str
-    sha256: str
+    sha256: Annotated[str, Meta(description="of the profile's file")]
     why: list[str]
 
 
-class ChannelDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """One way to change something: open, closed or unknown."""
+class ChannelDocument(Part):
+    """One way to change something."""
 
-    state: str
+    state: ChannelState
     reason: str
 
 
-class ValueDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """Something found or wanted; value is null if not known, bits only for registers."""
+class ValueDocument(Part):
+    """Something found or wanted."""
 
-    text: str
-    value: str | None
-    bits: list[str] | None
+    text: Annotated[str, Meta(description="for people")]
+    value: Annotated[
+        str | None, Meta(description="a register's word, a number or a word; null if not known")
+    ]
+    bits: Annotated[
+        list[str] | None, Meta(description="of a register, as lspci spells them; else null")
+    ]
 
 
-class SubjectDocument(msgspec.Struct, kw_only=True, frozen=True):
+class SubjectDocument(Part):
     """What something is about; address and id are null if it is no function."""
 
-    path: str
-    address: str | None
-    id: str | None
+    path: Annotated[
+        str, Meta(description="a function's location, `host`, or the name of something else")
+    ]
+    address: Address
+    id: Annotated[str | None, Meta(description="vendor and device")]
 
 
-class RemedyDocument(msgspec.Struct, kw_only=True, frozen=True):
+class RemedyDocument(Part):
     """What to do."""
 
-    kind: str
-    command: str
+    kind: RemedyKind
+    command: Annotated[str, Meta(description="what to run, or a sentence where no command does it")]
 
 
-class FindingDocument(msgspec.Struct, kw_only=True, frozen=True):
+class WaiverDocument(Part):
+    """Why a site does not ask for something."""
+
+    reason: str
+    ticket: str | None
+    expires: Annotated[
+        str,
+        Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="the last day on which the waiver holds"),
+    ]
+
+
+class FindingDocument(Part):
     """One wanted fact, judged."""
 
-    id: str
+    id: Annotated[str, Meta(description="stable; pcietune explain tells what it means")]
     subject: SubjectDocument
-    severity: str
-    state: str
+    severity: Annotated[Severity, Meta(description="info never makes a host differ")]
+    state: Annotated[
+        State,
+        Meta(
+            description="pending: the kernel will do it when VFIO attaches the function; error: "
+            "could not be read; skip: waived or not asked for"
+        ),
+    ]
     found: ValueDocument
     wanted: ValueDocument
     reason: str
     remedy: RemedyDocument | None
-    waiver: str | None
+    waiver: WaiverDocument | None
 
 
-class WriteDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """One masked write; readback is null in a plan. Words are hex with the register's width."""
+class WriteDocument(Part):
+    """One masked write. Words are hex with the register's width."""
 
-    path: str
+    path: Location
     address: str
     register: str
     offset: str
     old: str
     mask: str
     new: str
-    readback: str | None
+    readback: Annotated[str | None, Meta(description="null in a plan")]
 
 
-class ResidualDocument(msgspec.Struct, kw_only=True, frozen=True):
+class ResidualDocument(Part):
     """What is not as wanted, and pcietune does not mend in this run."""
 
-    path: str
-    address: str | None
+    path: Location
+    address: Address
     what: str
     reason: str
 
 
-class ErrorDocument(msgspec.Struct, kw_only=True, frozen=True):
+class ErrorDocument(Part):
     """What ended the run, or a switch group, early."""
 
     message: str
     hint: str
 
 
-class Document(msgspec.Struct, kw_only=True, frozen=True):
-    """One run of a command."""
+class Document(Part):
+    """One run of pcietune status, audit, plan, apply or restore."""
 
-    schema: int
-    pcietune: str
+    schema: Annotated[Literal[1], Meta(description="changes whenever the document's keys do")]
+    pcietune: Annotated[str, Meta(description="version of the program")]
     host: HostDocument | None
     profile: ProfileDocument | None
-    mode: str | None
-    enforce: str | None
+    mode: Annotated[ModeName | None, Meta(description="the host's duty")]
+    group_modes: Annotated[
+        dict[str, ModeName], Meta(description="switch groups whose duty differs, by location")
+    ]
+    enforce: Annotated[Enforce | None, Meta(description="what may be done unattended")]
     channels: dict[str, ChannelDocument]
-    findings: list[FindingDocument]
-    writes: list[WriteDocument]
-    deferred: list[ResidualDocument]
+    findings: Annotated[
+        list[FindingDocument], Meta(description="sorted by the subject's path, then id")
+    ]
+    writes: Annotated[
+        list[WriteDocument], Meta(description="that were made; of a plan, that would be")
+    ]
+    deferred: Annotated[
+        list[ResidualDocument], Meta(description="what waits until VFIO is done with a function")
+    ]
     residual: list[ResidualDocument]
-    changed: bool
-    disabled: str | None
+    changed: Annotated[bool, Meta(description="whether a register differs now because of this run")]
+    disabled: Annotated[str | None, Meta(description="why pcietune is switched off here")]
     reboot_required: bool
     power_cycle_required: bool
     errors: list[ErrorDocument]
-    exit: int
+    exit: Annotated[int, Meta(description="the exit code")]

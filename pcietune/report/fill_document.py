@@ -6,6 +6,7 @@ from pcietune import __version__
 from pcietune.errors import PcietuneError
 from pcietune.model.finding import Finding, State, Value
 from pcietune.model.plan import HeldBack, PlannedWrite
+from pcietune.model.settings import Waiver
 from pcietune.model.severity import Severity
 from pcietune.report.document import (
     SCHEMA,
@@ -19,6 +20,7 @@ from pcietune.report.document import (
     ResidualDocument,
     SubjectDocument,
     ValueDocument,
+    WaiverDocument,
     WriteDocument,
 )
 from pcietune.report.outcome import Outcome
@@ -38,6 +40,7 @@ def document(outcome: Outcome, exit_code: int) -> Document:
             name=match.profile.name, sha256=match.profile.sha256, why=list(match.why)
         ),
         mode=outcome.mode,
+        group_modes=dict(sorted(outcome.group_modes.items())),
         enforce=outcome.enforce,
         channels=_channels(outcome),
         findings=[_finding(finding) for finding in findings],
@@ -64,7 +67,7 @@ def _host(outcome: Outcome) -> HostDocument | None:
         dmi=dict(sorted(platform.dmi.items())),
         kernel=platform.kernel,
         boot_id=platform.boot_id,
-        lockdown=platform.lockdown.value,
+        lockdown=platform.lockdown,
         cmdline=platform.cmdline,
     )
 
@@ -105,7 +108,15 @@ def _finding(finding: Finding) -> FindingDocument:
         wanted=_value(finding.wanted),
         reason=finding.reason,
         remedy=None if remedy is None else RemedyDocument(kind=remedy.kind, command=remedy.command),
-        waiver=None,
+        waiver=_waiver(finding.waiver),
+    )
+
+
+def _waiver(waiver: Waiver | None) -> WaiverDocument | None:
+    if waiver is None:
+        return None
+    return WaiverDocument(
+        reason=waiver.reason, ticket=waiver.ticket, expires=waiver.expires.isoformat()
     )
 
 

@@ -1,5 +1,6 @@
 """Everything that one run of a command found out and did, for both kinds of report."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pcietune.errors import ExitCode, PcietuneError
@@ -7,6 +8,7 @@ from pcietune.model.finding import Remedy, State
 from pcietune.model.plan import Plan
 from pcietune.model.platform import Platform
 from pcietune.model.profile import ModeName
+from pcietune.model.settings import Enforce
 from pcietune.model.severity import Severity
 from pcietune.tune.apply import Applied
 from pcietune.tune.audit import Audit
@@ -25,7 +27,8 @@ class Outcome:
         channels: The ways that are open.
         match: The profile, and why it is the one.
         mode: The duty that the host is judged for.
-        enforce: ``audit`` or ``apply``: what may run unattended here.
+        group_modes: The duties of switch groups that differ from it, by location.
+        enforce: What may run unattended here.
         disabled: Why pcietune is switched off here; None if it is not.
         nothing_here: Whether the host has no GPU at all.
         audit: The findings; after apply, those of the second look.
@@ -41,7 +44,8 @@ class Outcome:
     channels: Channels | None = None
     match: MatchResult | None = None
     mode: ModeName | None = None
-    enforce: str | None = None
+    group_modes: Mapping[str, ModeName] = field(default_factory=dict)
+    enforce: Enforce | None = None
     disabled: str | None = None
     nothing_here: bool = False
     audit: Audit | None = None

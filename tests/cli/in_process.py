@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from report.valid_json import broken
 
 from pcietune.cli.app import run
 from pcietune.report.document import Document, FindingDocument
@@ -19,7 +20,8 @@ class Run:
     stderr: str
 
     def document(self) -> Document:
-        """Return the one JSON document on stdout."""
+        """Return the one JSON document on stdout, which is valid by the shipped schema."""
+        assert broken(self.stdout) == []
         return msgspec.json.decode(self.stdout, type=Document)
 
     def finding(self, finding_id: str, subject: str) -> FindingDocument:

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 from cli.in_process import Pcietune
+from report.valid_json import SHIPPED
 from trees.machines import one_switch
 
 NIC_PORT = "0000:22:04.0"
 VM = ("--profile", "gpu-rdma", "--mode", "vm")
 
 FIELDS = {
-    "schema", "pcietune", "host", "profile", "mode", "enforce", "channels", "findings", "writes",
-    "deferred", "residual", "changed", "disabled", "reboot_required", "power_cycle_required",
-    "errors", "exit",
+    "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
+    "findings", "writes", "deferred", "residual", "changed", "disabled", "reboot_required",
+    "power_cycle_required", "errors", "exit",
 }  # fmt: skip
 FINDING_FIELDS = {
     "id", "subject", "severity", "state", "found", "wanted", "reason", "remedy", "waiver",
@@ -89,6 +90,12 @@ def test_findings_are_sorted_by_location_and_then_id(pcietune: Pcietune, tmp_pat
     for path in set(by_port):
         ids = [finding.id for finding in ports if finding.subject.path == path]
         assert ids == sorted(ids)
+
+
+def test_the_schema_is_printed_as_it_ships(pcietune: Pcietune) -> None:
+    run = pcietune("schema")
+
+    assert (run.exit_code, run.stdout) == (0, SHIPPED.read_text())
 
 
 def test_two_runs_differ_in_nothing(pcietune: Pcietune, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from tune.profiles import PROFILE
 from tune.undo_in_memory import MemoryUndo
 
 from pcietune.model.profile import ModeName, Profile
+from pcietune.model.settings import Enforce
 from pcietune.model.undo import UndoRecord
 from pcietune.report.outcome import Outcome
 from pcietune.tune.apply import apply
@@ -24,7 +25,7 @@ def audited(tree: TreeHost, profile: Profile = PROFILE, mode: ModeName = ModeNam
         channels=channels(host),
         match=match_profile(profile, surveyed(host, profile), host),
         mode=mode,
-        enforce="audit",
+        enforce=Enforce.AUDIT,
         audit=judge(host, profile, mode),
     )
 

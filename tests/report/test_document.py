@@ -40,8 +40,8 @@ def summary(residual: list[ResidualDocument]) -> list[tuple[str | None, str]]:
 def test_the_document_has_the_promised_fields_at_every_stage(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     promised = {
-        "schema", "pcietune", "host", "profile", "mode", "enforce", "channels", "findings",
-        "writes", "deferred", "residual", "changed", "disabled", "reboot_required",
+        "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
+        "findings", "writes", "deferred", "residual", "changed", "disabled", "reboot_required",
         "power_cycle_required", "errors", "exit",
     }  # fmt: skip
     after, record = applied(tree)
