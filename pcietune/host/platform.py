@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+from pcietune.host.dmar import read_dmar
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import read_groups, read_units
+from pcietune.host.iort import read_iort
 from pcietune.model.platform import Lockdown, Platform
 
 DMI_FIELDS = (
@@ -48,6 +50,8 @@ def read_platform(files: HostFiles) -> Platform:
         lockdown=_lockdown(files.text(LOCKDOWN)),
         iommu_units=read_units(files),
         groups=read_groups(files),
+        dmar=read_dmar(files),
+        root_complex_ats=read_iort(files),
     )
 
 

@@ -4,10 +4,13 @@ from pathlib import Path
 
 from pcietune import __version__
 from pcietune.errors import PcietuneError
+from pcietune.host.acpi_table import TABLES
 from pcietune.host.archive import pack
+from pcietune.host.dmar import DMAR
 from pcietune.host.function_state import number_of_virtual_functions
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS, UNITS
+from pcietune.host.iort import IORT
 from pcietune.host.kernel_command_line import without_private_values
 from pcietune.host.manifest import MANIFEST, Manifest, UnreadConfig
 from pcietune.host.platform import (
@@ -90,7 +93,7 @@ def record(host: SysfsHost, destination: Path) -> int:
 
 
 def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
-    for path in (OSRELEASE, BOOT_ID, LOCKDOWN):
+    for path in (OSRELEASE, BOOT_ID, LOCKDOWN, f"{TABLES}/{DMAR}", f"{TABLES}/{IORT}"):
         tree.copy(path)
     cmdline = tree.source.text(CMDLINE)
     if cmdline is not None:

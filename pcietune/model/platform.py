@@ -82,6 +82,9 @@ class Platform:
         lockdown: UNKNOWN if securityfs is not mounted or not readable.
         iommu_units: By name.
         groups: By number; empty without an IOMMU, None if not known.
+        dmar: What Intel's firmware says of ATS; None if that is not readable, or there is none.
+        root_complex_ats: By PCI segment, whether ARM's firmware says that its root complex has
+            ATS (table IORT); None if that is not readable, or there is none.
     """
 
     dmi: Mapping[str, str]
@@ -91,6 +94,16 @@ class Platform:
     lockdown: Lockdown
     iommu_units: Mapping[str, IommuUnit]
     groups: Mapping[int, IommuGroup] | None
+    dmar: Dmar | None = None
+    root_complex_ats: Mapping[int, bool] | None = None
+
+    @property
+    def release(self) -> tuple[int, int] | None:
+        """Major and minor number of the kernel release; None if it is unreadable or has none."""
+        numbers = (self.kernel or "").split(".")[:2]
+        if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
+            return None
+        return (int(numbers[0]), int(numbers[1]))
 
     def group(self, number: int | NotKnown | None) -> IommuGroup | None:
         """Return the group of this number; None if there is none, or it is not known."""

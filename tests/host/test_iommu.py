@@ -11,7 +11,7 @@ from trees.host import TreeHost
 from pcietune.address import PciAddress
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import read_groups, read_units
-from pcietune.model.platform import IommuGroup, IommuKind, IommuUnit
+from pcietune.model.platform import IommuGroup, IommuKind
 
 WITH_IOTLB = 0x1F03000F
 WITHOUT_IOTLB = 0x1E03000F
@@ -39,7 +39,27 @@ def test_an_intel_unit_has_a_device_tlb_by_bit_2_of_ecap(
 
     units = read_units(_files(tmp_path))
 
-    assert units == {"dmar0": IommuUnit("dmar0", IommuKind.INTEL, device_tlb)}
+    assert {name: (unit.kind, unit.device_tlb) for name, unit in units.items()} == {
+        "dmar0": (IommuKind.INTEL, device_tlb)
+    }
+
+
+@pytest.mark.parametrize(
+    ("ecap", "scalable"),
+    [
+        pytest.param("8000000f0de", True, id="bit 43 set"),
+        pytest.param("7fffff050de", False, id="bit 43 clear"),
+        pytest.param("what", None, id="no number"),
+    ],
+)
+def test_an_intel_unit_is_capable_of_scalable_mode_by_bit_43_of_ecap(
+    tmp_path: Path, ecap: str, *, scalable: bool | None
+) -> None:
+    host = TreeHost(tmp_path)
+    host.intel_iommu("dmar0")
+    host.put("sys/devices/virtual/iommu/dmar0/intel-iommu/ecap", ecap)
+
+    assert read_units(_files(tmp_path))["dmar0"].scalable is scalable
 
 
 def test_intel_units_are_judged_each_for_itself(tmp_path: Path) -> None:
@@ -80,6 +100,14 @@ def test_an_arm_unit_does_not_say_whether_it_has_a_device_tlb(tmp_path: Path) ->
     (unit,) = read_units(_files(tmp_path)).values()
 
     assert (unit.kind, unit.device_tlb) == (IommuKind.ARM, None)
+
+
+def test_linux_has_no_ats_for_what_came_before_smmu_v3(tmp_path: Path) -> None:
+    TreeHost(tmp_path).arm_iommu("smmu.0x0000000040000000")
+
+    (unit,) = read_units(_files(tmp_path)).values()
+
+    assert (unit.kind, unit.device_tlb) == (IommuKind.ARM, False)
 
 
 def test_a_group_has_the_members_that_the_kernel_links(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from host.hindered import files_of_at_most
+from trees.acpi import ATSR, dmar, iort, put_table, root_complex, structure
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, gpu, nic
 from trees.host import TreeHost
@@ -198,6 +199,19 @@ def test_a_file_that_cannot_be_read_is_named_in_the_manifest(
 
     manifest = (_unpacked(archive, tmp_path) / "manifest.json").read_text()
     assert '"sys/kernel/security/lockdown": "Is a directory"' in manifest
+
+
+def test_what_the_firmware_says_of_ats_is_recorded(tree: TreeHost, archive: Path) -> None:
+    put_table(tree, dmar(structure(ATSR, segment=5, flags=1)))
+    put_table(tree, iort([root_complex(3, 1)]))
+    _record(tree, archive)
+
+    with open_host(archive) as recorded:
+        platform = recorded.platform()
+
+    assert platform.dmar
+    assert platform.dmar.all_ports == {5}
+    assert platform.root_complex_ats == {3: True}
 
 
 def test_pcietunes_own_files_are_recorded(tree: TreeHost, archive: Path) -> None:

@@ -1,3 +1,7 @@
+from dataclasses import replace
+
+import pytest
+
 from pcietune.model.platform import IommuGroup, Lockdown, Platform
 
 
@@ -32,3 +36,20 @@ def test_a_domain_translates_unless_it_is_identity_or_blocked() -> None:
         False,
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "release"),
+    [
+        ("6.12.0-amd64", (6, 12)),
+        ("5.14.0-427.13.1.el9_4.x86_64", (5, 14)),
+        ("7.3-rc4", None),
+        ("next", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_release_has_a_major_and_a_minor_number(
+    kernel: str | None, release: tuple[int, int] | None
+) -> None:
+    assert replace(host(None), kernel=kernel).release == release
