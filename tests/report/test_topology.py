@@ -3,6 +3,7 @@ from pathlib import Path
 
 import msgspec
 from trees.config import ENDPOINT, ConfigBuilder
+from trees.express import Express
 from trees.function import Function, downstream_port, nic, nvswitch
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -47,7 +48,7 @@ def test_plain_lines_are_indented_by_depth(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_or_was_not_read_is_said(tmp_path: Path) -> None:
-    linkless = ConfigBuilder("10de:20f3", 0x030200).express(ENDPOINT, speed=0, lanes=0)
+    linkless = ConfigBuilder("10de:20f3", 0x030200).express(ENDPOINT, Express(speed=0, lanes=0))
     tree = one_switch(
         tmp_path,
         iommu=False,

@@ -6,6 +6,8 @@ Nothing of pcietune is used here, so that a test compares two readings of the sp
 import struct
 from typing import Self
 
+from trees.express import Express
+
 CONVENTIONAL_SIZE = 256  # bytes
 EXTENDED_SIZE = 4096  # bytes
 
@@ -23,6 +25,8 @@ _SERIAL_NUMBER = 0x0003
 _ACS = 0x000D
 _ATS = 0x000F
 _SRIOV = 0x0010
+
+_AS_WANTED = Express()
 
 
 class ConfigBuilder:
@@ -114,20 +118,10 @@ class ConfigBuilder:
         return self.capability(_VITAL_PRODUCT_DATA, body, at=at)
 
     def express(
-        self, port_type: int, *, speed: int = 4, lanes: int = 16, at: int | None = None
+        self, port_type: int, registers: Express = _AS_WANTED, *, at: int | None = None
     ) -> Self:
-        """Add PCI Express, version 2.
-
-        ``speed`` is a Link Speed code (4: 16 GT/s); capable of and running at are the same.
-        """
-        link = speed | lanes << 4
-        body = bytearray(0x3C - 2)
-        struct.pack_into("<H", body, 0x02 - 2, 0x0002 | port_type << 4)
-        struct.pack_into("<I", body, 0x0C - 2, link)  # Link Capabilities
-        struct.pack_into("<H", body, 0x12 - 2, link)  # Link Status
-        struct.pack_into("<I", body, 0x2C - 2, (2 << speed) - 2)  # Link Capabilities 2
-        struct.pack_into("<H", body, 0x30 - 2, speed)  # Link Control 2: Target Link Speed
-        return self.capability(_EXPRESS, bytes(body), at=at)
+        """Add PCI Express with this Device/Port Type."""
+        return self.capability(_EXPRESS, registers.body(port_type), at=at)
 
     def acs(self, capability: int, control: int, *, at: int | None = None) -> Self:
         """Add ACS: the whole words of both registers, and an Egress Control Vector if it has."""

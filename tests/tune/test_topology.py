@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trees.config import ConfigBuilder
+from trees.express import Express
 from trees.fabrics import cascade
 from trees.function import Function, downstream_port, gpu, nic, root_port
 from trees.host import TreeHost
@@ -156,7 +157,7 @@ def test_a_link_that_sysfs_does_not_know_is_told_by_its_registers(tmp_path: Path
         "max_link_width": "0",
     }
     tree = TreeHost(tmp_path)
-    config = ConfigBuilder("15b3:1023", 0x020700).express(0, speed=6, lanes=8)
+    config = ConfigBuilder("15b3:1023", 0x020700).express(0, Express(speed=6, lanes=8))
     tree.add(Function("0000:0b:00.0", config, attributes=unknown))
 
     link = nodes(tree)["0000:0b:00.0"].link
