@@ -106,7 +106,7 @@ def _apply(
         outcome.applied = applying.apply(
             outcome.plan, host, undo, stop=interrupts.asked, progress=_show_progress
         )
-    look_again(host, outcome.audit.fabric, outcome)
+    outcome.audit = look_again(host, outcome.audit)
 
 
 def _show_progress(planned: "PlannedWrite") -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from pcietune.errors import (
@@ -19,12 +20,13 @@ from pcietune.host.sysfs import SysfsHost
 from pcietune.host.trust import check_tree_trusted, check_trusted
 from pcietune.host.undo_log import read_undo_record
 from pcietune.model.fabric import Fabric
-from pcietune.model.profile import ModeName
+from pcietune.model.profile import ModeName, Profile
+from pcietune.model.selection import EVERYTHING, Selection
 from pcietune.model.settings import Settings
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.report.outcome import Outcome
-from pcietune.tune.audit import Memory, audit
+from pcietune.tune.audit import Audit, Memory, audit
 from pcietune.tune.channels import channels
 from pcietune.tune.match import find_profile, insist
 from pcietune.tune.survey import concerned, survey
@@ -40,11 +42,13 @@ class Request:
         profile: ``--profile``; None to match the host.
         mode: ``--mode``; None for the setting.
         writes: Whether something is to be written, so that what is believed must be trustworthy.
+        selection: Which findings are asked for.
     """
 
     profile: str | None = None
     mode: ModeName | None = None
     writes: bool = False
+    selection: Selection = EVERYTHING
 
 
 @contextmanager
@@ -68,15 +72,17 @@ def describe(host: SysfsHost, outcome: Outcome) -> None:
     outcome.disabled = why_switched_off(host.files)
 
 
-def decided(host: SysfsHost, outcome: Outcome) -> Settings:
-    """Fill in what the host's administrator decided.
+def decided(host: SysfsHost, outcome: Outcome, typed: ModeName | None = None) -> Settings:
+    """Fill in and return what the host's administrator decided; a typed mode is the host's.
 
     Raises:
         BadInputError: The settings cannot be used.
     """
     settings = load_settings(host.files)
+    settings = replace(settings, mode=typed or settings.mode)
     outcome.enforce = settings.enforce
     outcome.mode = settings.mode
+    outcome.group_modes = settings.group_modes
     return settings
 
 
@@ -90,17 +96,11 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
     if request.writes:
         _tell_if_switched_off(outcome)
         _check_settings_trusted(host)
-    settings = decided(host, outcome)
-    outcome.mode = request.mode or settings.mode
+    settings = decided(host, outcome, request.mode)
     fabric = recognise(host, request, settings, outcome)
-    if outcome.match is None:
-        return
-    if outcome.mode is None:
-        raise BadInputError(
-            "no mode is set, and pcietune does not guess whether this host serves VMs",
-            hint="add --mode vm or --mode baremetal, or `mode: vm` to /etc/pcietune/pcietune.yaml",
-        )
-    look_again(host, fabric, outcome)
+    if outcome.match is not None:
+        profile = outcome.match.profile
+        outcome.audit = judge_by(host, fabric, profile, settings, request.selection)
 
 
 def _check_settings_trusted(host: SysfsHost) -> None:
@@ -136,17 +136,45 @@ def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Ou
     return fabric
 
 
-def look_again(host: SysfsHost, fabric: Fabric, outcome: Outcome) -> None:
-    """Fill in the findings, from registers as they were last read."""
-    if outcome.match is None or outcome.mode is None:
-        return
-    record: UndoRecord | NotPermittedError | None
+def judge_by(
+    host: SysfsHost,
+    fabric: Fabric,
+    profile: Profile,
+    settings: Settings,
+    selection: Selection = EVERYTHING,
+) -> Audit:
+    """Return the host judged.
+
+    Raises:
+        BadInputError: The settings have no mode, or the host lacks what they name.
+    """
+    if settings.mode is None:
+        raise BadInputError(
+            "no mode is set, and pcietune does not guess whether this host serves VMs",
+            hint="add --mode vm or --mode baremetal, or `mode: vm` to /etc/pcietune/pcietune.yaml",
+        )
+    yardstick = Yardstick(
+        profile,
+        settings.mode,
+        settings.group_modes,
+        settings.tenancy,
+        settings.waivers,
+        datetime.now(UTC).date(),
+        selection,
+    )
+    return audit(host, fabric, yardstick, _memory(host))
+
+
+def look_again(host: SysfsHost, audited: Audit) -> Audit:
+    """Return the host judged as before, from registers as they were last read."""
+    return audit(host, audited.fabric, audited.yardstick, _memory(host))
+
+
+def _memory(host: SysfsHost) -> Memory:
     try:
-        record = record_of_this_boot(host)
+        return Memory(record_of_this_boot(host))
     except NotPermittedError as error:
-        record = error
-    yardstick = Yardstick(outcome.match.profile, outcome.mode)
-    outcome.audit = audit(host, fabric, yardstick, Memory(record))
+        return Memory(error)
 
 
 def this_boot(host: SysfsHost) -> str:

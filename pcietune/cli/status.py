@@ -17,7 +17,7 @@ def status(
 
     `pcietune status`
     """
-    from pcietune.cli.judging import Request, collecting, decided, describe, look_again, recognise
+    from pcietune.cli.judging import Request, collecting, decided, describe, judge_by, recognise
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
@@ -28,10 +28,10 @@ def status(
     request = Request(profile, None if mode is None else ModeName(mode))
     with collecting(outcome), open_host(source) as host:
         describe(host, outcome)
-        settings = decided(host, outcome)
-        outcome.mode = request.mode or settings.mode
+        settings = decided(host, outcome, request.mode)
         fabric = recognise(host, request, settings, outcome)
-        look_again(host, fabric, outcome)
+        if outcome.match is not None and outcome.mode is not None:
+            outcome.audit = judge_by(host, fabric, outcome.match.profile, settings)
     print_outcome(
         outcome,
         outcome.status_exit_code(),
