@@ -6,8 +6,10 @@ import os
 from pcietune.errors import ConfigSpaceError, InUseError, NotPermittedError, PcietuneError
 from pcietune.host.host_files import HostFiles
 
-_BUSY = (errno.EBUSY, errno.EIO)  # an IOMMU group in use answers EIO or EBUSY, by the kernel
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+# iommu_group_store_type() in drivers/iommu/iommu.c answers EPERM where a driver or VFIO owns the
+# group, EBUSY in older kernels, and EACCES to who may not.
+_BUSY = (errno.EBUSY, errno.EPERM)
+_FORBIDDEN = (errno.EACCES, errno.EROFS)
 
 
 def write_kernel_file(files: HostFiles, relative: str, text: str) -> None:
