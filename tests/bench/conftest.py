@@ -65,10 +65,10 @@ def guest(request: pytest.FixtureRequest) -> Iterator[Guest]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Print the end of the guest's console with a test that failed."""
+    """Print the end of the guest's console with a test that failed while the guest was there."""
     report = yield
     running = getattr(item, "funcargs", {}).get("guest")
-    if report.failed and isinstance(running, Guest):
+    if report.failed and report.when != "teardown" and isinstance(running, Guest):
         report.sections.append(("End of the guest's console", running.console_tail()))
     return report
 
@@ -86,16 +86,22 @@ def pytest_terminal_summary(
 
 @pytest.fixture
 def untouched(guest: Guest) -> Iterator[None]:
-    """Leave the guest's capabilities as they were found, and notice if that fails.
+    """Leave the guest's capabilities and settings as they were found, and notice if that fails.
 
     The header before them is not compared: the kernel turns bus mastering on when it needs it.
     """
-    before = _capabilities(guest)
+    before = _capabilities(guest), _settings(guest)
     yield
     guest.pcietune("restore", "--while-in-use")
-    guest.run("rm", "-rf", "/run/pcietune", "/etc/pcietune")
-    assert _capabilities(guest) == before
+    guest.run("rm", "-rf", "/run/pcietune", "/etc/pcietune", "/var/lib/pcietune")
+    assert (_capabilities(guest), _settings(guest)) == before
 
 
 def _capabilities(guest: Guest) -> dict[str, bytes]:
     return {address: data[0x40:] for address, data in guest.configs().items()}
+
+
+def _settings(guest: Guest) -> str:
+    """Return what of sysfs pcietune may write: types of groups, and runtime power management."""
+    files = "/sys/kernel/iommu_groups/*/type /sys/bus/pci/devices/*/power/control"
+    return guest.run("sh", "-c", f"grep . {files}").stdout

@@ -22,10 +22,10 @@ from bench.on_guest import (
     states,
     with_signal,
 )
+from bench.vfio import held_by_vfio
 
 pytestmark = [pytest.mark.machine("small"), pytest.mark.usefixtures("untouched")]
 
-HOLD_VFIO = Path(__file__).parent / "guest_parts" / "hold_vfio.py"
 ARCHIVE = "/run/host.tar"
 
 
@@ -262,24 +262,8 @@ def test_what_somebody_else_changed_since_is_left_by_restore(guest: Guest) -> No
 def held_nic(guest: Guest, untouched: None) -> Iterator[str]:  # noqa: ARG001 -- its order
     """Have VFIO hold nic0 open, as a running VM does; yield its address."""
     address = guest.address("nic0")
-    guest.run("modprobe", "vfio-pci")
-    guest.write_file("/run/hold_vfio.py", HOLD_VFIO.read_bytes())
-    guest.run(
-        *("sh", "-c"),
-        "mkfifo /run/hold; (sleep infinity > /run/hold & echo $! > /run/hold.pid;"
-        f" exec python3 /run/hold_vfio.py {address} < /run/hold > /run/held 2>&1) &"
-        " for i in $(seq 200); do grep -q held /run/held 2>/dev/null && break; sleep 0.1; done",
-    )
-    held = guest.read_file("/run/held").decode()
-    assert held == "held\n", held
-    yield address
-    guest.run(
-        *("sh", "-c"),
-        "kill $(cat /run/hold.pid); rm -f /run/hold /run/held;"
-        f" for i in $(seq 100); do grep -q 0 /sys/bus/pci/devices/{address}/enable && break;"
-        f" sleep 0.1; done; echo {address} > /sys/bus/pci/drivers/vfio-pci/unbind;"
-        f" echo > /sys/bus/pci/devices/{address}/driver_override; modprobe -r vfio-pci",
-    )
+    with held_by_vfio(guest, address):
+        yield address
 
 
 def test_nothing_is_written_above_a_function_in_use(guest: Guest, held_nic: str) -> None:

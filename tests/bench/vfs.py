@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.guest import Guest
+from bench.vfio import bound
 
 _PF_DRIVER = "pci-pf-stub"
 
@@ -18,25 +19,17 @@ def virtual_functions(guest: Guest, name: str, number: int) -> Iterator[list[str
     """
     pf = guest.address(name)
     device = f"/sys/bus/pci/devices/{pf}"
-    _must(
-        guest,
-        f"modprobe {_PF_DRIVER} && echo {_PF_DRIVER} > {device}/driver_override"
-        f" && echo {pf} > /sys/bus/pci/drivers_probe"
-        f" && setpci -s {pf} ECAP_SRIOV+10.w={number:x} ECAP_SRIOV+8.w=0009:0009",
-    )
-    guest.shape_vfs(name, number)
-    _must(guest, f"echo {number} > {device}/sriov_numvfs; udevadm settle")
-    try:
-        yield [
-            guest.run("readlink", f"{device}/virtfn{index}").stdout.strip().removeprefix("../")
-            for index in range(number)
-        ]
-    finally:
-        _must(
-            guest,
-            f"echo 0 > {device}/sriov_numvfs; echo {pf} > {device}/driver/unbind;"
-            f" echo > {device}/driver_override",
-        )
+    with bound(guest, pf, _PF_DRIVER):
+        _must(guest, f"setpci -s {pf} ECAP_SRIOV+10.w={number:x} ECAP_SRIOV+8.w=0009:0009")
+        guest.shape_vfs(name, number)
+        _must(guest, f"echo {number} > {device}/sriov_numvfs; udevadm settle")
+        try:
+            yield [
+                guest.run("readlink", f"{device}/virtfn{index}").stdout.strip().removeprefix("../")
+                for index in range(number)
+            ]
+        finally:
+            _must(guest, f"echo 0 > {device}/sriov_numvfs")
 
 
 def _must(guest: Guest, script: str) -> None:
