@@ -1,20 +1,21 @@
 """A profile's YAML file to the Profile that it means."""
 
-import hashlib
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Sequence
 
+from pcietune.host.mode_schema import ModeSchema, PortRuleSchema
+from pcietune.host.profile_chain import NO_PARENTS, Chain, Parents, read_chain
+from pcietune.host.profile_checks import complaints
 from pcietune.host.profile_schema import (
-    ACS_WANTS,
     LayoutSchema,
     MatchSchema,
-    ModeSchema,
-    PortRuleSchema,
     ProfileSchema,
     RoleSchema,
+    one_or_more,
 )
+from pcietune.host.profile_source import LoadedProfile, ProfileSource
+from pcietune.host.schema_words import ACS_WANTS
 from pcietune.host.yaml_nodes import Complaint, DocumentError, read_document
-from pcietune.host.yaml_schema import Document, read
+from pcietune.host.yaml_schema import Document, read_node
 from pcietune.model.profile import (
     FunctionPattern,
     Layout,
@@ -25,7 +26,6 @@ from pcietune.model.profile import (
     Role,
     SwitchGroupLayout,
 )
-from pcietune.registers.acs import AcsControl
 from pcietune.tune.lint import remarks
 
 _HINT = "the complaints name line and column; pcietune profile lint FILE checks it again"
@@ -35,127 +35,72 @@ _NO_FILE_HINT = (
 )
 
 
-def load_profile(file: str) -> Profile:
-    """Return the profile in a file; its name is the file's, without the suffix.
+def load_profile(source: ProfileSource, parents: Parents = NO_PARENTS) -> LoadedProfile:
+    """Return the profile in a file; complaints give its path as it is.
 
     Args:
-        file: Its path, which complaints give as it is.
+        source: The file.
+        parents: What it may extend.
 
     Raises:
-        DocumentError: The file breaks the format; it has every complaint.
-        BadInputError: There is no such file, or it cannot be read.
-        NotPermittedError: The kernel keeps it from this user.
+        DocumentError: The file, or one that it extends, breaks the format; it has every complaint.
+        BadInputError: There is no such file, or one cannot be read.
+        NotPermittedError: The kernel keeps one from this user.
     """
-    data = read_document(file, hint=_NO_FILE_HINT)
-    return parse_profile(data, file=file, name=Path(file).stem)
+    return parse_profile(read_document(source.file, hint=_NO_FILE_HINT), source, parents)
 
 
-def parse_profile(data: bytes, *, file: str, name: str) -> Profile:
-    """Return the profile in ``data``.
-
-    Args:
-        data: The YAML text, in UTF-8.
-        file: What complaints call it.
-        name: What the profile is called.
+def parse_profile(
+    data: bytes, source: ProfileSource, parents: Parents = NO_PARENTS
+) -> LoadedProfile:
+    """Return the profile in ``data``, the YAML text in UTF-8 that ``source`` holds.
 
     Raises:
-        DocumentError: ``data`` breaks the format; it has every complaint.
+        DocumentError: ``data``, or what it extends, breaks the format; it has every complaint.
     """
     try:
-        document = _read(data, file)
+        chain = read_chain(data, source, parents)
+        document = _read(chain)
     except DocumentError as error:
         raise DocumentError(error.complaints, hint=_HINT) from error
-    return _profile(document.value, hashlib.sha256(data).hexdigest(), name)
+    profile = _profile(document.value, chain.sha256, source.name)
+    return LoadedProfile(profile, source, chain.sources[1:])
 
 
-def lint_file(file: str) -> tuple[Complaint, ...]:
+def lint_file(file: str, parents: Parents = NO_PARENTS) -> Sequence[Complaint]:
     """Return what is wrong or doubtful in the profile in a file, as ``lint_profile``.
 
     Raises:
         BadInputError: There is no such file, or it cannot be read.
         NotPermittedError: The kernel keeps it from this user.
     """
-    return lint_profile(read_document(file, hint=_LINT_HINT), file=file)
+    data = read_document(file, hint=_LINT_HINT)
+    return lint_profile(data, ProfileSource.of_file(file), parents)
 
 
-def lint_profile(data: bytes, *, file: str) -> tuple[Complaint, ...]:
+def lint_profile(
+    data: bytes, source: ProfileSource, parents: Parents = NO_PARENTS
+) -> Sequence[Complaint]:
     """Return what is wrong or doubtful in a profile, as far as no host is needed to tell.
 
     Warnings are looked for only in a profile without errors.
     """
     try:
-        document = _read(data, file)
+        document = _read(read_chain(data, source, parents))
     except DocumentError as error:
         return error.complaints
     warnings = [
         document.complain(remark.path, remark.text, warning=True)
-        for remark in remarks(_profile(document.value, sha256="", name=file))
+        for remark in remarks(_profile(document.value, sha256="", name=source.name))
     ]
-    return tuple(sorted(warnings, key=lambda each: (each.line, each.column)))
+    return sorted(warnings, key=lambda each: (each.file, each.line, each.column))
 
 
-def _read(data: bytes, file: str) -> Document[ProfileSchema]:
-    document = read(data, ProfileSchema, file=file)
-    complaints = [
-        *_nothing_chosen(document),
-        *_layout_complaints(document),
-        *_port_complaints(document),
-    ]
-    if complaints:
-        raise DocumentError(complaints)
+def _read(chain: Chain) -> Document[ProfileSchema]:
+    document = read_node(chain.root, ProfileSchema)
+    if wrong := complaints(document):
+        raise DocumentError(wrong)
     return document
-
-
-def _nothing_chosen(document: Document[ProfileSchema]) -> Iterator[Complaint]:
-    match, roles, modes = document.value.match, document.value.roles, document.value.modes
-    if not (match.ids or match.classes or match.place or match.dmi):
-        yield document.complain(("match",), "'match' needs one of: ids, classes, place, dmi")
-    for name, role in roles.given().items():
-        if not (role.ids or role.classes):
-            yield document.complain(("roles", name), f"role '{name}' needs ids or classes")
-    if not modes.given():
-        yield document.complain(("modes",), "'modes' needs one of: vm, baremetal")
-
-
-def _layout_complaints(document: Document[ProfileSchema]) -> Iterator[Complaint]:
-    """Find counts that no host can meet."""
-    layout, roles = document.value.layout, document.value.roles.given()
-    groups = layout.switch_groups or None
-    totals = layout.given()
-    for name in totals.keys() - roles.keys():
-        yield document.complain(("layout", name), f"'{name}' is counted, but is no role here")
-    for name, each in groups.given().items() if groups else ():
-        path = ("layout", "switch-groups", name)
-        if name not in roles:
-            yield document.complain(path, f"'{name}' is counted, but is no role here")
-        elif groups and groups.count * each > totals.get(name, groups.count * each):
-            said = f"{groups.count} groups of {each} '{name}' are more than {totals[name]} in all"
-            yield document.complain(path, said)
-
-
-def _port_complaints(document: Document[ProfileSchema]) -> Iterator[Complaint]:
-    """Find controls that a place names twice, or that pcietune never writes."""
-    for mode_name, mode in document.value.modes.given().items():
-        for place, rule in mode.ports.given().items():
-            path = ("modes", mode_name, "ports", place)
-            first: dict[AcsControl, str] = {}
-            for key, index, word in _words(rule):
-                want = ACS_WANTS[word]
-                here = (*path, key, index)
-                if key == "set" and want.control is AcsControl.P2P_EGRESS_CONTROL:
-                    said = "EgressCtrl is never written; 'require' judges it"
-                    yield document.complain(here, said)
-                elif want.control in first:
-                    verb = "repeats" if first[want.control] == word else "contradicts"
-                    said = f"{word} {verb} {first[want.control]} of the same place"
-                    yield document.complain(here, said)
-                first.setdefault(want.control, word)
-
-
-def _words(rule: PortRuleSchema) -> Iterator[tuple[str, int, str]]:
-    for key, words in (("set", rule.set), ("require", rule.require)):
-        for index, word in enumerate(words):
-            yield key, index, word
 
 
 def _profile(schema: ProfileSchema, sha256: str, name: str) -> Profile:
@@ -172,6 +117,7 @@ def _profile(schema: ProfileSchema, sha256: str, name: str) -> Profile:
         roles={name: _role(role) for name, role in schema.roles.given().items()},
         layout=_layout(schema.layout),
         modes={name: _mode(mode) for name, mode in schema.modes.given().items()},
+        severities=schema.severity,
     )
 
 
@@ -186,8 +132,12 @@ def _role(schema: RoleSchema) -> Role:
 def _layout(schema: LayoutSchema) -> Layout:
     groups = schema.switch_groups or None
     return Layout(
-        functions=schema.given(),
-        switch_groups=SwitchGroupLayout(groups.count, groups.given()) if groups else None,
+        cards=schema.given(),
+        nic_ports=one_or_more(schema.nic_ports),
+        numa_nodes=one_or_more(schema.numa_nodes),
+        switch_groups=(
+            SwitchGroupLayout(one_or_more(groups.count), groups.given()) if groups else None
+        ),
     )
 
 
@@ -197,6 +147,7 @@ def _mode(schema: ModeSchema) -> Mode:
         ats=schema.ats,
         iommu=schema.iommu,
         groups=schema.groups,
+        runtime_pm=schema.runtime_pm,
     )
 
 

@@ -1,95 +1,70 @@
 """The profile format as msgspec Structs: its one description, which the reader walks."""
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from pcietune.host.platform import DMI_FIELDS
-from pcietune.model.profile import (
-    AcsWant,
-    AtsPolicy,
-    Attach,
-    GroupPolicy,
-    IommuPolicy,
-    ModeName,
-    Place,
-    RoleName,
-    RolePlace,
+from pcietune.host.mode_schema import ModesSchema
+from pcietune.host.schema_words import (
+    ClassCode,
+    Counts,
+    CountsFromOne,
+    DmiName,
+    Id,
+    ParentName,
+    Schema,
+    given,
 )
-from pcietune.registers.acs import LSPCI_NAMES
-
-ACS_WANTS = {
-    str(want): want
-    for control in LSPCI_NAMES
-    for want in (AcsWant(control, on=True), AcsWant(control, on=False))
-}
-"""Each ACS control on and off, by what lspci prints for it: ``DirectTrans+``."""
-
-Id = Annotated[
-    str,
-    Meta(
-        pattern=r"^[0-9a-f]{4}:([0-9a-f]{4}|\*)\Z",
-        title="a vendor and device ID",
-        description='write it as lspci -n does, with * for any device: "10de:20f3", "15b3:*"',
-    ),
-]
-ClassCode = Annotated[
-    str,
-    Meta(
-        pattern=r"^[0-9a-f]{4}\Z",
-        title="a base class and sub-class",
-        description='write it as lspci -n does: "0302"',
-    ),
-]
-Acs = Annotated[str, Meta(extra_json_schema={"enum": list(ACS_WANTS)})]
-DmiName = Annotated[str, Meta(extra_json_schema={"enum": list(DMI_FIELDS)})]
-Count = Annotated[int, Meta(ge=0)]
+from pcietune.model.profile import Attach, RoleName, RolePlace
+from pcietune.model.severity import Severity
 
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-
-def _given(members: Mapping[_K, _V | UnsetType]) -> dict[_K, _V]:
-    return {key: value for key, value in members.items() if not isinstance(value, UnsetType)}
-
-
-class _Schema(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """What all parts of the format have in common."""
-
-
-class MatchSchema(_Schema):
+class MatchSchema(Schema):
     """How a host is recognised: all that is given must hold, and one of them must be given."""
 
-    ids: tuple[Id, ...] = ()
-    classes: tuple[ClassCode, ...] = ()
-    place: Literal["switch-group"] | UnsetType = UNSET
-    dmi: dict[DmiName, str] = {}
+    ids: Annotated[
+        tuple[Id, ...], Meta(description="a function with one of these ids is present")
+    ] = ()
+    classes: Annotated[tuple[ClassCode, ...], Meta(description="and has one of these classes")] = ()
+    place: Annotated[
+        Literal["switch-group"] | UnsetType,
+        Meta(description="switch-group: some switch carries a GPU and a NIC, by the roles here"),
+    ] = UNSET
+    dmi: Annotated[
+        dict[DmiName, str],
+        Meta(description="names below /sys/class/dmi/id, each with a shell pattern"),
+    ] = msgspec.field(default_factory=dict)
 
 
-class RoleSchema(_Schema):
+class RoleSchema(Schema):
     """Which functions have a role: by ids or classes, or by both at once."""
 
-    ids: tuple[Id, ...] = ()
-    classes: tuple[ClassCode, ...] = ()
-    place: RolePlace = RolePlace.ANY
-    trusted: bool = False
-    attach: Attach = Attach.PF
+    ids: Annotated[tuple[Id, ...], Meta(description="functions with one of these ids")] = ()
+    classes: Annotated[
+        tuple[ClassCode, ...], Meta(description="and with one of these classes")
+    ] = ()
+    place: Annotated[
+        RolePlace,
+        Meta(description="gpu-switch: only below a topmost switch that also carries a GPU"),
+    ] = RolePlace.ANY
+    trusted: Annotated[
+        bool, Meta(description="true: may be believed when it sends translated addresses")
+    ] = False
+    attach: Annotated[Attach, Meta(description="what of it is handed to a VM")] = Attach.PF
 
 
-class RolesSchema(_Schema):
+class RolesSchema(Schema):
     """The roles of a host's functions."""
 
-    gpu: RoleSchema
-    nic: RoleSchema
-    nvswitch: RoleSchema | UnsetType = UNSET
-    dpu: RoleSchema | UnsetType = UNSET
+    gpu: Annotated[RoleSchema, Meta(description="the GPUs")]
+    nic: Annotated[RoleSchema, Meta(description="the NICs that talk to the GPUs")]
+    nvswitch: Annotated[RoleSchema | UnsetType, Meta(description="the NVSwitches")] = UNSET
+    dpu: Annotated[RoleSchema | UnsetType, Meta(description="what pcietune never touches")] = UNSET
 
     def given(self) -> dict[RoleName, RoleSchema]:
         """Return the roles that the profile has."""
-        return _given(
+        return given(
             {
                 RoleName.GPU: self.gpu,
                 RoleName.NIC: self.nic,
@@ -99,17 +74,19 @@ class RolesSchema(_Schema):
         )
 
 
-class CountsSchema(_Schema):
-    """How many functions have each role; a role that is left out is not counted."""
+class CountsSchema(Schema):
+    """How many cards have functions of each role; a role that is left out is not counted."""
 
-    gpu: Count | UnsetType = UNSET
-    nic: Count | UnsetType = UNSET
-    nvswitch: Count | UnsetType = UNSET
-    dpu: Count | UnsetType = UNSET
+    gpu: Annotated[Counts | UnsetType, Meta(description="how many GPUs")] = UNSET
+    nic: Annotated[
+        Counts | UnsetType, Meta(description="how many NIC cards, however many ports each has")
+    ] = UNSET
+    nvswitch: Annotated[Counts | UnsetType, Meta(description="how many NVSwitches")] = UNSET
+    dpu: Annotated[Counts | UnsetType, Meta(description="how many DPUs")] = UNSET
 
-    def given(self) -> dict[RoleName, int]:
+    def given(self) -> dict[RoleName, tuple[int, ...]]:
         """Return the counts that the profile has."""
-        return _given(
+        counts: dict[RoleName, int | tuple[int, ...]] = given(
             {
                 RoleName.GPU: self.gpu,
                 RoleName.NIC: self.nic,
@@ -117,77 +94,60 @@ class CountsSchema(_Schema):
                 RoleName.DPU: self.dpu,
             }
         )
+        return {role: one_or_more(count) for role, count in counts.items()}
 
 
 class SwitchGroupsSchema(CountsSchema, kw_only=True):
-    """How many switch groups a host has, and what is in each."""
+    """How many switch groups a host has, and how many cards are in each."""
 
-    count: Annotated[int, Meta(ge=1)]
+    count: Annotated[CountsFromOne, Meta(description="how many switch groups")]
 
 
 class LayoutSchema(CountsSchema):
-    """What the whole host has."""
+    """What the whole host has; a number, or a list of all that will do."""
 
-    switch_groups: SwitchGroupsSchema | UnsetType = UNSET
-
-
-class PortRuleSchema(_Schema):
-    """What ports of one place owe: ``set`` may be written, ``require`` is only judged."""
-
-    set: tuple[Acs, ...] = ()
-    require: tuple[Acs, ...] = ()
-
-
-class PortsSchema(_Schema):
-    """What ports owe, by their place between a switch group's NICs and GPUs."""
-
-    nic_side: PortRuleSchema | UnsetType = UNSET
-    gpu_side: PortRuleSchema | UnsetType = UNSET
-    upstream: PortRuleSchema | UnsetType = UNSET
-
-    def given(self) -> dict[Place, PortRuleSchema]:
-        """Return the rules that the mode has."""
-        return _given(
-            {
-                Place.NIC_SIDE: self.nic_side,
-                Place.GPU_SIDE: self.gpu_side,
-                Place.UPSTREAM: self.upstream,
-            }
-        )
+    switch_groups: Annotated[
+        SwitchGroupsSchema | UnsetType,
+        Meta(description="the switches that carry GPUs and NICs, and what is below each"),
+    ] = UNSET
+    nic_ports: Annotated[
+        CountsFromOne | UnsetType,
+        Meta(description="how many network functions each NIC card may have"),
+    ] = UNSET
+    numa_nodes: Annotated[
+        CountsFromOne | UnsetType,
+        Meta(description="over how many NUMA nodes the GPUs and NICs may be spread"),
+    ] = UNSET
 
 
-class ModeSchema(_Schema):
-    """What is wanted of a host in one mode."""
-
-    ports: PortsSchema
-    ats: AtsPolicy = AtsPolicy.IGNORE
-    iommu: IommuPolicy = IommuPolicy.IGNORE
-    groups: GroupPolicy = GroupPolicy.IGNORE
-
-
-class ModesSchema(_Schema):
-    """The modes that hosts of this kind can be in."""
-
-    vm: ModeSchema | UnsetType = UNSET
-    baremetal: ModeSchema | UnsetType = UNSET
-
-    def given(self) -> dict[ModeName, ModeSchema]:
-        """Return the modes that the profile has."""
-        return _given({ModeName.VM: self.vm, ModeName.BAREMETAL: self.baremetal})
-
-
-class ProfileSchema(_Schema):
+class ProfileSchema(Schema):
     """A profile: how to recognise a kind of host, its roles, what each mode wants of it."""
 
-    version: Literal[1]
+    version: Annotated[Literal[1], Meta(description="of this format")]
     summary: Annotated[
         str,
         Meta(
             pattern=r"^[^\n]*\S[^\n]*\Z", title="one line", description="say what hosts these are"
         ),
     ]
-    match: MatchSchema
-    roles: RolesSchema
-    modes: ModesSchema
-    generic: bool = False
-    layout: LayoutSchema = msgspec.field(default_factory=LayoutSchema)
+    match: Annotated[MatchSchema, Meta(description="how such a host is recognised")]
+    roles: Annotated[RolesSchema, Meta(description="which functions are what")]
+    modes: Annotated[ModesSchema, Meta(description="what each duty wants")]
+    extends: ParentName | UnsetType = UNSET
+    generic: Annotated[
+        bool, Meta(description="true: counts only where no other profile matches")
+    ] = False
+    layout: Annotated[
+        LayoutSchema, Meta(description="what there should be; judged, never a reason not to match")
+    ] = msgspec.field(default_factory=LayoutSchema)
+    severity: Annotated[
+        dict[str, Severity],
+        Meta(description="what a failing finding counts for on these hosts, by its id"),
+    ] = msgspec.field(default_factory=dict)
+
+
+def one_or_more(count: int | tuple[int, ...] | UnsetType) -> tuple[int, ...]:
+    """Return the numbers that will do; none if the profile leaves it open."""
+    if isinstance(count, UnsetType):
+        return ()
+    return (count,) if isinstance(count, int) else count

@@ -1,50 +1,16 @@
 """Where profiles are: those that ship with pcietune, and a site's own."""
 
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pcietune.errors import BadInputError, NotPermittedError
 from pcietune.host.host_files import HostFiles
+from pcietune.host.nearest_name import hint
 from pcietune.host.profile_file import load_profile
-from pcietune.host.yaml_schema import hint
-from pcietune.model.profile import Profile
+from pcietune.host.profile_source import LoadedProfile, Origin, ProfileSource
 
 SITE_PROFILES = "etc/pcietune/profiles.d"
 _SUFFIX = ".yaml"
-
-
-class Origin(StrEnum):
-    """Who wrote a profile."""
-
-    SHIPPED = "shipped"
-    SITE = "site"
-    FILE = "file"  # named on the command line
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileSource:
-    """One profile's file, not yet read.
-
-    Attributes:
-        name: What the profile is called: the file's name without the suffix.
-        origin: Who wrote it.
-        path: The file.
-        replaces_shipped: Whether a site's file stands in for a shipped one of that name.
-    """
-
-    name: str
-    origin: Origin
-    path: Path
-    replaces_shipped: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedProfile:
-    """A profile, and where it came from."""
-
-    profile: Profile
-    source: ProfileSource
 
 
 class Profiles:
@@ -66,9 +32,12 @@ class Profiles:
             BadInputError: In a recording, site profiles lead out of it.
             NotPermittedError: The kernel keeps the site profiles from this user.
         """
-        shipped = {name: ProfileSource(name, Origin.SHIPPED, p) for name, p in self._ours().items()}
+        shipped = {
+            name: ProfileSource(name, Origin.SHIPPED, str(path))
+            for name, path in self._ours().items()
+        }
         site = {
-            name: ProfileSource(name, Origin.SITE, path, replaces_shipped=name in shipped)
+            name: ProfileSource(name, Origin.SITE, str(path), replaces_shipped=name in shipped)
             for name, path in self._sites().items()
         }
         return tuple(source for _, source in sorted((shipped | site).items()))
@@ -88,9 +57,7 @@ class Profiles:
             NotPermittedError: The kernel keeps it from this user.
         """
         if "/" in name_or_file or name_or_file.endswith(_SUFFIX):
-            path = Path(name_or_file)
-            source = ProfileSource(path.stem, Origin.FILE, path)
-            return LoadedProfile(load_profile(name_or_file), source)
+            return load_profile(ProfileSource.of_file(name_or_file), self)
         sources = {source.name: source for source in self.sources()}
         if name_or_file not in sources:
             near = hint(name_or_file, list(sources))
@@ -98,7 +65,7 @@ class Profiles:
                 f"no profile is called {name_or_file!r}; {near}",
                 hint="pcietune profile list shows all of them; a file is named by its path",
             )
-        return _load(sources[name_or_file])
+        return load_profile(sources[name_or_file], self)
 
     def all(self) -> tuple[LoadedProfile, ...]:
         """Return every profile, in the order of names.
@@ -108,7 +75,31 @@ class Profiles:
             BadInputError: One cannot be read.
             NotPermittedError: The kernel keeps one from this user.
         """
-        return tuple(_load(source) for source in self.sources())
+        return tuple(load_profile(source, self) for source in self.sources())
+
+    def parent(self, name: str, chain: Sequence[ProfileSource]) -> ProfileSource | None:
+        """Return the profile of that name which the last of ``chain`` extends.
+
+        It is one beside a named file, else the site's, else the shipped one; one that is in
+        ``chain`` already is passed over, so that a site can refine the shipped one of its name.
+        What shipped profiles extend is shipped: a site's own ones do not change them.
+
+        Raises:
+            BadInputError: In a recording, site profiles lead out of it.
+            NotPermittedError: The kernel keeps the site profiles from this user.
+        """
+        taken = {source.path.resolve() for source in chain}
+        found = self._candidates(name, chain[-1])
+        return next((each for each in found if each.path.resolve() not in taken), None)
+
+    def _candidates(self, name: str, child: ProfileSource) -> Iterator[ProfileSource]:
+        beside = child.path.with_name(f"{name}{_SUFFIX}")
+        if child.origin is Origin.FILE and beside.is_file():
+            yield ProfileSource(name, Origin.FILE, str(beside))
+        if child.origin is not Origin.SHIPPED and name in (sites := self._sites()):
+            yield ProfileSource(name, Origin.SITE, str(sites[name]))
+        if name in (ours := self._ours()):
+            yield ProfileSource(name, Origin.SHIPPED, str(ours[name]))
 
     def _ours(self) -> dict[str, Path]:
         return {path.stem: path for path in self._shipped.glob(f"[!.]*{_SUFFIX}")}
@@ -137,7 +128,3 @@ def shipped_profiles() -> Path:
     package = Path(__file__).parents[1]
     installed = package / "shipped_profiles"
     return installed if installed.is_dir() else package.parent / "profiles"
-
-
-def _load(source: ProfileSource) -> LoadedProfile:
-    return LoadedProfile(load_profile(str(source.path)), source)

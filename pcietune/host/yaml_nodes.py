@@ -1,9 +1,10 @@
-"""YAML text as nodes that know their line and column; nothing is constructed from it.
+"""YAML text as nodes that know their file, line and column; nothing is constructed from it.
 
 PyYAML follows YAML 1.1, where ``off`` is a boolean, ``0302`` an octal number and ``0000:41:00.1``
 a number to base 60. What a node was taken for is therefore kept, and can be said.
 """
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +20,16 @@ _LARGEST = 256 * 1024  # bytes
 _DEEPEST = 16  # nested lists and mappings; a profile needs six
 _LONGEST_QUOTE = 60  # characters of the user's text within a message
 
-Position = tuple[int, int]
-"""Line and column, in characters, both from 1."""
+Position = tuple[str, int, int]
+"""File as the user named it, line and column, in characters, both from 1."""
 
 _TAG = "tag:yaml.org,2002:"
 TEXT = _TAG + "str"
 BOOLEAN = _TAG + "bool"
 WHOLE_NUMBER = _TAG + "int"
 NOTHING = _TAG + "null"
+MAPPING = _TAG + "map"
+LIST = _TAG + "seq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,9 @@ class DocumentError(BadInputError):
     """
 
     def __init__(self, complaints: Iterable[Complaint], *, hint: str = "") -> None:
-        self.complaints = tuple(sorted(complaints, key=lambda each: (each.line, each.column)))
+        self.complaints = tuple(
+            sorted(complaints, key=lambda each: (each.file, each.line, each.column))
+        )
         super().__init__("\n".join(map(str, self.complaints)), hint=hint)
 
 
@@ -88,8 +93,12 @@ def read_document(file: str, *, hint: str) -> bytes:
         raise BadInputError(f"{file}: {error.strerror}", hint=hint) from error
 
 
-def compose(data: bytes, file: str) -> yaml.Node | None:
-    """Return the root node of the document; None if it holds comments only.
+def compose(data: bytes, file: str) -> yaml.Node:
+    """Return the root node of the document; an empty one is an empty mapping.
+
+    Args:
+        data: The YAML text, in UTF-8.
+        file: What the marks of all nodes call it.
 
     Raises:
         DocumentError: ``data`` is not one YAML document in UTF-8, is larger than 256 KiB or nested
@@ -98,7 +107,7 @@ def compose(data: bytes, file: str) -> yaml.Node | None:
     text = _decode(data, file)
     try:
         _refuse_what_data_needs_not(text, file)
-        return yaml.compose(text, Loader=_LOADER)
+        root = yaml.compose(_Named(text, file), Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -109,6 +118,18 @@ def compose(data: bytes, file: str) -> yaml.Node | None:
     except yaml.YAMLError as error:  # a character that libyaml takes and PyYAML does not, or so
         said = str(error).partition("\n")[0]
         raise DocumentError([Complaint(file, 1, 1, f"not valid YAML: {said}")]) from error
+    if root is None or is_nothing(root):
+        start = yaml.Mark(file, 0, 0, 0, None, 0)
+        return yaml.MappingNode(MAPPING, [], start, start)
+    return root
+
+
+class _Named(io.StringIO):
+    """Text that PyYAML takes for a file, whose name every mark then has."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text)
+        self.name = name
 
 
 def _decode(data: bytes, file: str) -> str:
@@ -134,7 +155,7 @@ def _complaint_after(before: str, file: str, text: str) -> Complaint:
 def _refuse_what_data_needs_not(text: str, file: str) -> None:
     """Look before composing, which recurses and follows aliases: the event parser does neither."""
     depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(_Named(text, file), Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         refused = None
@@ -145,18 +166,32 @@ def _refuse_what_data_needs_not(text: str, file: str) -> None:
         elif depth > _DEEPEST:
             refused = f"nested deeper than {_DEEPEST} lists and mappings"
         if refused:
-            raise DocumentError([Complaint(file, *position(event), refused)])
+            raise DocumentError([Complaint(*position(event), refused)])
 
 
 def position(marked: yaml.Node | yaml.Event) -> Position:
     """Return where a node or an event starts."""
     mark = marked.start_mark
-    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    if mark is None:
+        raise ValueError(f"{marked} does not come from a text")
+    return (mark.name, mark.line + 1, mark.column + 1)
 
 
 def is_text(node: yaml.Node) -> bool:
     """Return whether YAML takes ``node`` for text."""
     return isinstance(node, yaml.ScalarNode) and node.tag == TEXT
+
+
+def is_nothing(node: yaml.Node) -> bool:
+    """Return whether nothing is there, not even a word for it."""
+    return node.tag == NOTHING and not node.value
+
+
+def text_keys(node: yaml.Node) -> list[str]:
+    """Return the keys of a mapping that are text; none of anything else."""
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    return [key.value for key, _ in node.value if is_text(key)]
 
 
 def quoted(text: str) -> str:
@@ -172,14 +207,14 @@ def found(node: yaml.Node) -> str:
         return "found a list"
     if node.tag == TEXT:
         return f"found the text {quoted(node.value)}"
-    if node.tag == NOTHING and not node.value:
+    if is_nothing(node):
         return "nothing is there"
     return f"found {_taken_for(node)}"
 
 
 def found_for_text(node: yaml.Node) -> str:
     """Say what YAML takes ``node`` for, and how to make it text where it is mistaken for more."""
-    if not isinstance(node, yaml.ScalarNode) or (node.tag == NOTHING and not node.value):
+    if not isinstance(node, yaml.ScalarNode) or is_nothing(node):
         return found(node)
     written = node.value if len(node.value) <= _LONGEST_QUOTE else "it"
     return f'YAML reads {written} as {_taken_for(node)}; quote it: "{written}"'

@@ -7,7 +7,6 @@ because msgspec itself stops at the first complaint and knows no lines.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Generic, TypeVar
 
 import msgspec
@@ -15,13 +14,12 @@ import yaml
 from msgspec import inspect
 
 from pcietune.host import yaml_nodes
+from pcietune.host.nearest_name import hint
 from pcietune.host.yaml_nodes import Complaint, DocumentError, Position, quoted
 
 T = TypeVar("T", bound=msgspec.Struct)
 Path = tuple[str | int, ...]
 
-_NEAR = 0.6  # of 1, as difflib.get_close_matches has it
-_LONGEST = 60  # characters of a word that are compared
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -30,12 +28,10 @@ class Document(Generic[T]):
     """A document as its Struct has it, and where all of it stands.
 
     Attributes:
-        file: As the user named it.
         value: The whole document.
         places: Of every value, by the keys and indices that lead to it; () is the document.
     """
 
-    file: str
     value: T
     places: Mapping[Path, Position]
 
@@ -43,49 +39,50 @@ class Document(Generic[T]):
         """Return a complaint about the value at ``path``, or about the nearest that holds it."""
         while path not in self.places:
             path = path[:-1]
-        return Complaint(self.file, *self.places[path], text, warning)
+        return Complaint(*self.places[path], text, warning)
 
 
 def read(data: bytes, schema: type[T], *, file: str) -> Document[T]:
     """Return the document in ``data``.
 
-    An empty document is an empty mapping.
-
     Raises:
         DocumentError: ``data`` is not YAML, or breaks ``schema``; it has every complaint.
     """
-    root = yaml_nodes.compose(data, file)
-    if root is None or (root.tag == yaml_nodes.NOTHING and not root.value):
-        root = yaml.MappingNode("tag:yaml.org,2002:map", [])
-    walk = _Walk(file)
+    return read_node(yaml_nodes.compose(data, file), schema)
+
+
+def read_node(root: yaml.Node, schema: type[T]) -> Document[T]:
+    """Return the document below ``root``.
+
+    Raises:
+        DocumentError: It breaks ``schema``; it has every complaint.
+    """
+    walk = _Walk()
     value = walk.value(root, inspect.type_info(schema), ())
     if walk.complaints:
         raise DocumentError(walk.complaints)
-    return Document(file, msgspec.convert(value, schema), walk.places)
+    return Document(msgspec.convert(value, schema), walk.places)
 
 
-def hint(word: str, names: Sequence[str]) -> str:
-    """Return which of ``names`` may be meant by ``word``, or all of them where none is near.
+def _meant(node: yaml.Node, types: Sequence[inspect.Type]) -> inspect.Type:
+    """Return which type of a union ``node`` is to be: the list for a list, else the first."""
+    lists = [each for each in types if isinstance(each, inspect.VarTupleType)]
+    return lists[0] if lists and isinstance(node, yaml.SequenceNode) else types[0]
 
-    All that begin with the word are near, else those that are most alike: SrcValid may be SrcValid+
-    as well as SrcValid-.
-    """
-    start = word[:_LONGEST].lower()
-    near = [name for name in names if start and name.lower().startswith(start)]
-    if not near:
-        likeness = {name: SequenceMatcher(None, start, name.lower()).ratio() for name in names}
-        best = max(likeness.values(), default=0.0)
-        near = [name for name in names if likeness[name] == best >= _NEAR]
-    if not near:
-        return f"valid: {', '.join(names)}"
-    return f"did you mean {' or '.join(map(repr, near))}?"
+
+def _keys(wanted: inspect.Type) -> list[str]:
+    """Return the only keys that a mapping may have; none if it may have any."""
+    match wanted:
+        case inspect.Metadata(extra_json_schema={"enum": [*names]}):
+            return names
+        case _:
+            return []
 
 
 class _Walk:
     """One walk along a Struct and its nodes; what it returns is used only without complaints."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
+    def __init__(self) -> None:
         self.complaints: list[Complaint] = []
         self.places: dict[Path, Position] = {}
 
@@ -93,16 +90,15 @@ class _Walk:
         """Return what ``node`` holds as msgspec.convert takes it."""
         self.places[path] = yaml_nodes.position(node)
         match wanted:
-            case inspect.UnionType(types=types):  # of a type and Unset
-                return self.value(node, types[0], path)
+            case inspect.UnionType(types=types):
+                return self.value(node, _meant(node, types), path)
             case inspect.Metadata(type=inner, extra_json_schema=extra):
                 return self._described(node, inner, extra or {}, path)
-            case inspect.VarTupleType(item_type=item):
-                return self._list(node, item, path)
-            case inspect.DictType(
-                key_type=inspect.Metadata(extra_json_schema={"enum": [*names]}), value_type=item
-            ):
-                return self._mapping(node, dict.fromkeys(names, item), path)
+            case inspect.VarTupleType(item_type=item, min_length=least):
+                return self._list(node, item, path, least or 0)
+            case inspect.DictType(key_type=key, value_type=item):
+                keys = _keys(key) or yaml_nodes.text_keys(node)
+                return self._mapping(node, dict.fromkeys(keys, item), path)
             case inspect.StructType(fields=fields):
                 members = {field.encode_name: field.type for field in fields}
                 required = [field.encode_name for field in fields if field.required]
@@ -183,10 +179,14 @@ class _Walk:
             self._complain(node, f"expected at least {least}, but found {number}")
         return number
 
-    def _list(self, node: yaml.Node, item: inspect.Type, path: Path) -> list[object] | None:
-        if not isinstance(node, yaml.SequenceNode) or node.tag != "tag:yaml.org,2002:seq":
+    def _list(
+        self, node: yaml.Node, item: inspect.Type, path: Path, least: int
+    ) -> list[object] | None:
+        if not isinstance(node, yaml.SequenceNode) or node.tag != yaml_nodes.LIST:
             self._expected(node, "a list")
             return None
+        if len(node.value) < least:
+            self._complain(node, "an empty list says nothing; leave the key out")
         return [self.value(each, item, (*path, index)) for index, each in enumerate(node.value)]
 
     def _mapping(
@@ -196,14 +196,14 @@ class _Walk:
         path: Path,
         required: Sequence[str] = (),
     ) -> dict[str, object] | None:
-        if not isinstance(node, yaml.MappingNode) or node.tag != "tag:yaml.org,2002:map":
+        if not isinstance(node, yaml.MappingNode) or node.tag != yaml_nodes.MAPPING:
             self._expected(node, "a mapping")
             return None
         values = {}
         keys: dict[str, yaml.Node] = {}
         for key, key_node, value_node in self._entries(node):
             if key in keys:
-                first = yaml_nodes.position(keys[key])[0]
+                _, first, _ = yaml_nodes.position(keys[key])
                 self._complain(key_node, f"repeated key {quoted(key)}, first on line {first}")
             elif key not in types:
                 self._complain(key_node, f"unknown key {quoted(key)}; {hint(key, list(types))}")
@@ -228,4 +228,4 @@ class _Walk:
         self._complain(node, f"expected {wanted}, but {yaml_nodes.found(node)}")
 
     def _complain(self, node: yaml.Node, text: str) -> None:
-        self.complaints.append(Complaint(self._file, *yaml_nodes.position(node), text))
+        self.complaints.append(Complaint(*yaml_nodes.position(node), text))

@@ -86,6 +86,10 @@ class GroupPolicy(StrEnum):
     IGNORE = "ignore"
 
 
+Counts = tuple[int, ...]
+"""Numbers that are all as wanted; hosts of one kind may differ in them."""
+
+
 @dataclass(frozen=True, slots=True)
 class AcsWant:
     """One ACS control on or off: ``DirectTrans+``."""
@@ -152,10 +156,16 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class SwitchGroupLayout:
-    """How many switch groups a host of this kind has, and what is in each."""
+    """How many switch groups a host of this kind has, and what is in each.
 
-    count: int
-    functions: Mapping[RoleName, int]
+    Attributes:
+        count: How many there may be.
+        cards: How many cards of each role each of them may have; a role that is missing is not
+            counted.
+    """
+
+    count: Counts
+    cards: Mapping[RoleName, Counts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +173,16 @@ class Layout:
     """Counts and shape: judged, and never a reason not to match.
 
     Attributes:
-        functions: How many functions of each role the whole host has.
+        cards: How many cards of each role the whole host may have; a role that is missing is not
+            counted.
+        nic_ports: How many functions of role nic a card may have that has any; empty if open.
+        numa_nodes: Over how many NUMA nodes the GPUs and NICs may be spread; empty if open.
         switch_groups: None if the profile leaves the shape open.
     """
 
-    functions: Mapping[RoleName, int] = field(default_factory=dict)
+    cards: Mapping[RoleName, Counts] = field(default_factory=dict)
+    nic_ports: Counts = ()
+    numa_nodes: Counts = ()
     switch_groups: SwitchGroupLayout | None = None
 
 
@@ -202,7 +217,8 @@ class Profile:
     Attributes:
         name: Of its file, without the suffix.
         summary: One line for people.
-        sha256: Of the file's bytes, in hex: what an audit names as its yardstick.
+        sha256: Of the file's bytes, and after them those of the files that it extends, in hex:
+            what an audit names as its yardstick.
         generic: Whether it counts only where no other profile matches.
         match: How to recognise a host.
         roles: By name.

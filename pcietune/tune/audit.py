@@ -115,7 +115,7 @@ def audit(
     bits: list[JudgedBit] = []
     ats: list[JudgedAts] = []
     power: list[JudgedPower] = []
-    findings = judge_layout(profile.layout, roles, groups)
+    findings = judge_layout(fabric, profile.layout, roles, groups)
     findings += judge_numa(host, groups)
     findings += judge_kernel(host)
     for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.profile_file import lint_file, lint_profile, load_profile, parse_profile
 from pcietune.host.profile_schema import ProfileSchema
+from pcietune.host.profile_source import ProfileSource
 from pcietune.host.profile_store import shipped_profiles
 
+P = ProfileSource.of_file("p.yaml")
 BROKEN = Path(__file__).parent / "broken_profiles"
 DOUBTFUL = Path(__file__).parent / "doubtful_profiles"
 SHIPPED = [pytest.param(path, id=path.stem) for path in sorted(shipped_profiles().iterdir())]
@@ -25,7 +27,7 @@ BROKEN_PROFILES = [pytest.param(path, id=path.stem) for path in sorted(BROKEN.gl
 @pytest.mark.parametrize("path", BROKEN_PROFILES)
 def test_a_broken_profile_is_refused_with_every_complaint_at_its_place(path: Path) -> None:
     with pytest.raises(BadInputError) as refusal:
-        load_profile(str(path))
+        load_profile(ProfileSource.of_file(str(path)))
 
     said, wanted = str(refusal.value).splitlines(), _wanted(path, file=str(path))
     assert len(said) == len(wanted)
@@ -42,12 +44,12 @@ def _wanted(path: Path, *, file: str) -> list[str]:
 
 def test_a_profile_of_more_than_256_kib_is_refused() -> None:
     with pytest.raises(BadInputError, match=r"^p\.yaml:1:1: larger than 256 KiB$"):
-        parse_profile(b"#" * (256 * 1024 + 1), file="p.yaml", name="p")
+        parse_profile(b"#" * (256 * 1024 + 1), P)
 
 
 def test_a_file_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"absent\.yaml: no such file$") as refusal:
-        load_profile(f"{tmp_path}/absent.yaml")
+        load_profile(ProfileSource.of_file(f"{tmp_path}/absent.yaml"))
 
     assert refusal.value.hint == (
         "what has a slash in it or .yaml at its end is a file; "
@@ -70,16 +72,16 @@ def test_lint_of_a_name_says_that_it_takes_files(
 
 def test_a_directory_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r": Is a directory$"):
-        load_profile(str(tmp_path))
+        load_profile(ProfileSource.of_file(str(tmp_path)))
 
 
 def test_lint_says_what_loading_says() -> None:
     path = BROKEN / "several-at-once.yaml"
 
-    said = [str(complaint) for complaint in lint_profile(path.read_bytes(), file=str(path))]
+    said = [str(complaint) for complaint in lint_file(str(path))]
 
     with pytest.raises(BadInputError) as refusal:
-        load_profile(str(path))
+        load_profile(ProfileSource.of_file(str(path)))
     assert "\n".join(said) == str(refusal.value)
     assert len(said) == 4
 
@@ -87,14 +89,14 @@ def test_lint_says_what_loading_says() -> None:
 def test_lint_warns_of_what_is_well_formed_but_doubtful() -> None:
     path = DOUBTFUL / "all-that-lint-warns-of.yaml"
 
-    said = [str(complaint) for complaint in lint_profile(path.read_bytes(), file="p.yaml")]
+    said = [str(complaint) for complaint in lint_profile(path.read_bytes(), P)]
 
     assert said == [f"p.yaml:{line}" for line in path.with_suffix(".txt").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("path", SHIPPED)
 def test_a_shipped_profile_gives_lint_nothing_to_say(path: Path) -> None:
-    assert lint_profile(path.read_bytes(), file=path.name) == ()
+    assert lint_file(str(path)) == []
 
 
 def test_the_formats_json_schema_has_lspcis_names_with_their_signs() -> None:
@@ -174,8 +176,8 @@ def test_a_profile_with_one_value_replaced_loads_or_is_bad_input(
 
 def _load_or_refuse(data: bytes) -> None:
     try:
-        parse_profile(data, file="p.yaml", name="p")
+        parse_profile(data, P)
     except BadInputError as refusal:
         assert all(line.startswith("p.yaml:") for line in str(refusal).split("\n"))  # noqa: PT017 -- either way is right
     else:
-        lint_profile(data, file="p.yaml")
+        lint_profile(data, P)

@@ -4,7 +4,8 @@ import pytest
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_store import Origin, Profiles, shipped_profiles
+from pcietune.host.profile_source import Origin
+from pcietune.host.profile_store import Profiles, shipped_profiles
 
 BROKEN = b"version: 2\n"
 

@@ -8,6 +8,7 @@ import pytest
 from pcietune.host.host_files import HostFiles
 from pcietune.host.platform import DMI_FIELDS
 from pcietune.host.profile_file import lint_profile
+from pcietune.host.profile_source import ProfileSource
 from pcietune.host.profile_store import Profiles, shipped_profiles
 from pcietune.model.profile import (
     AtsPolicy,
@@ -106,9 +107,9 @@ def test_the_a800_profile_is_matched_by_its_gpus_alone(a800: Profile) -> None:
 
 
 def test_an_a800_host_has_8_gpus_6_nvswitches_and_4_groups_of_2_and_2(a800: Profile) -> None:
-    assert a800.layout.functions == {RoleName.GPU: 8, RoleName.NVSWITCH: 6}
+    assert a800.layout.cards == {RoleName.GPU: (8,), RoleName.NVSWITCH: (6,)}
     assert a800.layout.switch_groups == SwitchGroupLayout(
-        count=4, functions={RoleName.GPU: 2, RoleName.NIC: 2}
+        count=(4,), cards={RoleName.GPU: (2,), RoleName.NIC: (2,)}
     )
 
 
@@ -132,7 +133,7 @@ def test_the_generic_profile_takes_any_nvidia_gpu_and_any_mellanox_nic(generic: 
 
 
 def test_the_generic_profile_expects_no_counts(generic: Profile) -> None:
-    assert generic.layout.functions == {}
+    assert generic.layout.cards == {}
     assert generic.layout.switch_groups is None
 
 
@@ -140,7 +141,7 @@ def test_the_example_in_the_documentation_is_a_profile_without_a_doubt() -> None
     document = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text()
     example = document.partition("```yaml\n")[2].partition("```")[0]
 
-    assert lint_profile(example.encode(), file="docs/profiles.md") == ()
+    assert lint_profile(example.encode(), ProfileSource.of_file("docs/profiles.md")) == []
 
 
 @pytest.mark.parametrize("name", DMI_FIELDS)

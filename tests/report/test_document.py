@@ -177,7 +177,7 @@ def test_a_group_that_is_not_begun_is_residual_with_its_reason(tmp_path: Path) -
 
 
 def test_what_no_write_can_mend_is_residual_of_a_plan(tmp_path: Path) -> None:
-    profile = replace(PROFILE, layout=Layout({RoleName.GPU: 8}))
+    profile = replace(PROFILE, layout=Layout({RoleName.GPU: (8,)}))
     cannot = downstream_port(NIC_PORT, below="0000:21:00.0", acs=(0x001F, 0x001D))
 
     found = filled(planned(one_switch(tmp_path, instead=[cannot]), profile))

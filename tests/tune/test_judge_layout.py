@@ -18,8 +18,8 @@ from pcietune.model.profile import (
 )
 
 SHAPE = Layout(
-    functions={RoleName.GPU: 2, RoleName.NVSWITCH: 1},
-    switch_groups=SwitchGroupLayout(2, {RoleName.GPU: 1, RoleName.NIC: 2}),
+    cards={RoleName.GPU: (2,), RoleName.NVSWITCH: (1,)},
+    switch_groups=SwitchGroupLayout((2,), {RoleName.GPU: (1,), RoleName.NIC: (2,)}),
 )
 EXPECTING = replace(
     with_mode(Mode({})),
@@ -40,6 +40,8 @@ def test_a_whole_host_is_as_its_kind(tmp_path: Path) -> None:
         ("layout.switch-groups", "host"): State.PASS,
         ("layout.switch-group", "0000:20:01.0/00.0"): State.PASS,
         ("layout.switch-group", "0000:40:01.0/00.0"): State.PASS,
+        ("layout.misplaced", "0000:20:01.0/00.0/00.0/00.0"): State.PASS,
+        ("layout.misplaced", "0000:40:01.0/00.0/00.0/00.0"): State.PASS,
     }
 
 
@@ -63,6 +65,6 @@ def test_what_is_missing_is_said_in_words_and_never_keeps_the_host_from_being_ju
 
 
 def test_a_profile_that_leaves_the_shape_open_asks_for_none(tmp_path: Path) -> None:
-    profile = replace(EXPECTING, layout=Layout({RoleName.GPU: 1}))
+    profile = replace(EXPECTING, layout=Layout({RoleName.GPU: (1,)}))
 
     assert [f.id for f in judged(one_switch(tmp_path), profile).findings] == ["layout.gpu"]
