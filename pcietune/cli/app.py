@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from pcietune import __version__
-from pcietune.cli import apply, audit, plan, profile, record, restore, schema, show, status, topo
+from pcietune.cli import (
+    apply,
+    audit,
+    explain,
+    plan,
+    profile,
+    record,
+    restore,
+    schema,
+    show,
+    status,
+    topo,
+)
 from pcietune.errors import ExitCode, PcietuneError
 
 _EPILOG = (
@@ -31,6 +43,7 @@ app.command()(apply.apply)
 app.command()(restore.restore)
 app.command()(topo.topo)
 app.command()(record.record)
+app.command()(explain.explain)
 app.command()(schema.schema)
 app.add_typer(profile.app, name="profile")
 

@@ -25,8 +25,8 @@ def _words(text: str) -> str:
 
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
-        "apply", "audit", "plan", "profile lint", "profile list", "profile match", "profile show",
-        "record", "restore", "schema", "status", "topo",
+        "apply", "audit", "explain", "plan", "profile lint", "profile list", "profile match",
+        "profile show", "record", "restore", "schema", "status", "topo",
     ]  # fmt: skip
 
 
