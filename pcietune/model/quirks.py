@@ -19,6 +19,7 @@ class Quirk:
         source: Where that is known from.
         dword_acs: Whether its ACS registers are 32 bits wide; such are read, never written.
         not_set: Controls that must not be turned on.
+        unrelaxed: Whether it is a root port to which nothing should be sent with Relaxed Ordering.
     """
 
     vendor: int
@@ -27,6 +28,7 @@ class Quirk:
     source: str
     dword_acs: bool = False
     not_set: AcsControl = _NO_CONTROL
+    unrelaxed: bool = False
 
     def applies_to(self, function: PciFunction) -> bool:
         """Return whether ``function`` is one of these devices."""
@@ -62,6 +64,20 @@ QUIRKS = (
         says="its Source Validation is broken",
         source="drivers/pci/probe.c, pci_idt_bus_quirk; pci_disable_broken_acs_cap (v7.0)",
         not_set=AcsControl.SOURCE_VALIDATION,
+    ),
+    Quirk(
+        vendor=0x8086,
+        devices=((0x2F01, 0x2F0E), (0x6F01, 0x6F0E)),
+        says="a Haswell or Broadwell root port, which takes Relaxed Ordering slowly",
+        source="drivers/pci/quirks.c, quirk_relaxedordering_disable (v4.13)",
+        unrelaxed=True,
+    ),
+    Quirk(
+        vendor=0x1022,
+        devices=((0x1A00, 0x1A02),),
+        says="an AMD A1100 root port, where Relaxed Ordering may corrupt data",
+        source="drivers/pci/quirks.c, quirk_relaxedordering_disable (v4.13)",
+        unrelaxed=True,
     ),
 )
 

@@ -41,3 +41,21 @@ def test_a_control_that_an_erratum_spoils_is_not_set(device_id: str, control: Ac
 
 def test_another_vendors_device_with_the_same_number_is_not_meant() -> None:
     assert quirk_of(function("00:1c.0", ("1000:a110", 0x060400))) is None
+
+
+# First and last device of each run of DECLARE_PCI_FIXUP_CLASS_EARLY(...,
+# quirk_relaxedordering_disable) (drivers/pci/quirks.c).
+UNRELAXED = "8086:2f01 8086:2f0e 8086:6f01 8086:6f0e 1022:1a00 1022:1a02"
+
+
+@pytest.mark.parametrize("device_id", UNRELAXED.split())
+def test_some_root_ports_take_relaxed_ordering_badly(device_id: str) -> None:
+    quirk = quirk_of(function("00:01.0", (device_id, 0x060400)))
+
+    assert quirk
+    assert quirk.unrelaxed
+
+
+@pytest.mark.parametrize("device_id", ["8086:2f00", "8086:2f0f", "8086:6f0f", "1022:1a03"])
+def test_their_neighbours_take_it_well(device_id: str) -> None:
+    assert quirk_of(function("00:01.0", (device_id, 0x060400))) is None
