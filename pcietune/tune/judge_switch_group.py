@@ -75,7 +75,7 @@ def judge_switch_group(
         findings=[
             *judge_port_types(host, fabric, group),
             *judge_groups(host, fabric, group, mode.groups),
-            *judge_isolation(host, fabric, group),
+            *judge_isolation(host, fabric, group, mode.groups),
             *judge_tenancy(group, duty.name, duty.tenancy),
             *judge_links(host, fabric, group),
             *judge_device_control(host, fabric, group),

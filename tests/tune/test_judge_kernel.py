@@ -43,8 +43,18 @@ def test_a_release_that_groups_before_acs_is_on_is_named(tmp_path: Path, release
 
 @pytest.mark.parametrize(
     "release",
-    "6.12.74 6.12.83 6.12.117+deb13-amd64 6.6.135 6.1.169 5.15.203 5.10.253 6.18.16 7.0.0 "
-    "6.8.0-45-generic".split(),
+    [
+        "6.12.74",
+        "6.12.83",
+        "6.12.117+deb13-amd64",
+        "6.6.135",
+        "6.1.169",
+        "5.15.203",
+        "5.10.253",
+        "6.18.16",
+        "7.0.0",
+        "6.8.0-45-generic",
+    ],
 )
 def test_the_releases_beside_them_are_as_wanted(tmp_path: Path, release: str) -> None:
     assert _of_release(one_switch(tmp_path), release).state is State.PASS

@@ -1,0 +1,169 @@
+"""What live registers imply about isolation, by the rule that the kernel forms groups by.
+
+A function is apart from its neighbours if each port up to the root has SrcValid, ReqRedir,
+CmpltRedir and UpstreamFwd on, or does not implement them (drivers/iommu/iommu.c, REQ_ACS_FLAGS;
+drivers/pci/pci.c, pci_acs_enabled). Groups are not formed anew here: this only says where two
+functions reach each other now.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pcietune.address import PciAddress
+from pcietune.errors import PcietuneError
+from pcietune.model.access import HostAccess
+from pcietune.model.fabric import Fabric
+from pcietune.model.function import PciFunction
+from pcietune.registers.acs import LSPCI_NAMES, AcsControl
+from pcietune.registers.express import PortType
+from pcietune.tune.port_acs import find_acs
+from pcietune.tune.vfio_use import ISOLATION
+
+_NOTHING = AcsControl(0)
+_CHECKED = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A port, or a function of several in one slot, that does not keep functions apart.
+
+    Attributes:
+        at: It.
+        missing: What of isolation is off there; None where it has no ACS capability.
+        inside: Functions below it, or itself.
+        peers: Functions that those reach, and that reach them.
+    """
+
+    at: PciFunction
+    missing: AcsControl | None
+    inside: tuple[PciFunction, ...]
+    peers: tuple[PciFunction, ...]
+
+    @property
+    def why(self) -> str:
+        """What is off there, after its address in a sentence."""
+        if self.missing is None:
+            return "has no ACS capability"
+        return f"has {' '.join(f'{LSPCI_NAMES[control]}-' for control in self.missing)}"
+
+    @property
+    def only_source_validation(self) -> bool:
+        """Whether only SrcValid is off, which gives peers no way by itself."""
+        return self.missing == AcsControl.SOURCE_VALIDATION
+
+
+def read_openings(
+    host: HostAccess, fabric: Fabric, functions: Iterable[PciFunction]
+) -> Iterator[Opening | PcietuneError]:
+    """Yield every opening between ``functions`` and others below the same root ports.
+
+    Each port is read once. What could not be read comes as the error.
+    """
+    seen: set[PciAddress] = set()
+    for function in functions:
+        for suspect in (*_ports_that_matter(fabric, function), function):
+            if suspect.address in seen:
+                continue
+            seen.add(suspect.address)
+            try:
+                found = _opening(host, fabric, suspect)
+            except PcietuneError as error:
+                yield error
+                continue
+            if found is not None:
+                yield found
+
+
+def is_overridden(host: HostAccess) -> bool:
+    """Return whether the kernel was told to take ports for isolating that are not.
+
+    ``pcie_acs_override=`` is a patch that some distributions carry; it changes no register.
+    """
+    words = (host.platform().cmdline or "").split()
+    return any(word.startswith("pcie_acs_override=") for word in words)
+
+
+def _ports_that_matter(fabric: Fabric, function: PciFunction) -> Iterator[PciFunction]:
+    """Yield the ports above, and those that part from them in a switch and carry anything."""
+    above = fabric.ports_above(function)
+    for port in above:
+        yield port
+        if fabric.port_type(port) is not PortType.UPSTREAM_PORT:
+            continue
+        for beside in fabric.children(port):
+            if beside.is_pci_bridge and beside not in above and _endpoints(fabric, beside):
+                yield beside
+
+
+def _opening(host: HostAccess, fabric: Fabric, suspect: PciFunction) -> Opening | None:
+    if not suspect.is_pci_bridge:
+        return _between_functions(host, fabric, suspect)
+    kind = fabric.port_type(suspect)
+    if kind is PortType.PCIE_TO_PCI_BRIDGE:
+        inside = _endpoints(fabric, suspect)
+        return Opening(suspect, None, inside, inside) if len(inside) > 1 else None
+    several = kind is PortType.UPSTREAM_PORT and bool(_same_slot(host, fabric, suspect))
+    if kind not in _CHECKED and not several:
+        return None
+    inside = _endpoints(fabric, suspect)
+    peers = _peers(fabric, suspect, inside) if kind is PortType.DOWNSTREAM_PORT else inside
+    missing = _missing(host, suspect)
+    if missing is None and _kernel_knows_more(host, fabric, suspect):
+        return None
+    return None if missing == _NOTHING else Opening(suspect, missing, inside, peers)
+
+
+def _between_functions(host: HostAccess, fabric: Fabric, function: PciFunction) -> Opening | None:
+    """Return what is open between the functions of one slot.
+
+    One without ACS was grouped with the others, unless the kernel knows it to keep them apart
+    (pci_dev_acs_enabled, drivers/pci/quirks.c) or is made to say so.
+    """
+    others = _same_slot(host, fabric, function)
+    if not others:
+        return None
+    missing = _missing(host, function)
+    if missing is None and not is_overridden(host):
+        return None
+    return None if missing == _NOTHING else Opening(function, missing, (function,), others)
+
+
+def _missing(host: HostAccess, function: PciFunction) -> AcsControl | None:
+    """Return what is off though it is there to be turned on; None without ACS."""
+    acs = find_acs(host, function)
+    return None if acs is None else acs.supported & ~acs.enabled & ISOLATION
+
+
+def _kernel_knows_more(host: HostAccess, fabric: Fabric, port: PciFunction) -> bool:
+    """Return whether the kernel keeps apart what is below a root port without ACS.
+
+    A port cannot lose the capability, so the kernel then knows the device to isolate all the same
+    (pci_dev_acs_enabled, drivers/pci/quirks.c; its rows are root ports), and is believed.
+    """
+    if fabric.port_type(port) is not PortType.ROOT_PORT or is_overridden(host):
+        return False
+    own = host.state(port).group
+    return all(host.state(child).group != own for child in fabric.children(port))
+
+
+def _endpoints(fabric: Fabric, port: PciFunction) -> tuple[PciFunction, ...]:
+    return tuple(f for f in fabric.below(port) if not f.is_pci_bridge)
+
+
+def _peers(
+    fabric: Fabric, port: PciFunction, inside: tuple[PciFunction, ...]
+) -> tuple[PciFunction, ...]:
+    above = fabric.ports_above(port)
+    beside = _endpoints(fabric, above[-1]) if above else ()
+    return tuple(function for function in beside if function not in inside)
+
+
+def _same_slot(host: HostAccess, fabric: Fabric, function: PciFunction) -> tuple[PciFunction, ...]:
+    """Return the other functions of a device with several; VFs are none of these."""
+    above = fabric.ports_above(function)
+    beside = fabric.children(above[-1]) if above else ()
+    slot = [other for other in beside if other.slot == function.slot]
+    if len(slot) == 1:
+        return ()
+    several = [other for other in slot if host.state(other).physical_function is None]
+    return tuple(o for o in several if o.address != function.address) if function in several else ()
