@@ -77,6 +77,12 @@ def link(wanted: Link, config: bytes) -> list[Patch]:
     ]
 
 
+def link_capabilities(config: bytes) -> list[Patch]:
+    """Give the function the Link Capabilities that ``config`` has."""
+    at = _capability(config, _PCI_EXPRESS) + _LINK_CAPABILITIES
+    return [Patch(at, config[at : at + 4])]
+
+
 def acs(wanted: Acs, config: bytes) -> list[Patch]:
     """Put an ACS capability behind a port's Advanced Error Reporting."""
     writable = wanted.capability if wanted.writable is None else wanted.writable

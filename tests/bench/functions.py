@@ -1,6 +1,6 @@
 """The machine's functions by name: where they are, and their registers changed while it runs."""
 
-from bench.config_patches import Patch
+from bench.config_patches import Patch, link_capabilities
 from bench.errors import GuestError
 from bench.fabric import Fabric
 from bench.memory import ABSENT, ConfigSpace, SavedConfigSpace
@@ -60,6 +60,23 @@ class Functions:
             raise GuestError(f"{name} has not vanished")
         with self._qemu.stopped():
             self._space(name).restore(self._vanished.pop(name))
+
+    def inject_error(self, name: str, error: str) -> None:
+        """Have a port notice and report an error (Advanced Error Reporting).
+
+        Raises:
+            GuestError: The machine has no such function, or it cannot report that.
+        """
+        space = self._space(name)
+        with self._qemu.stopped():
+            before = space.read()
+            answer = self._qemu.command(
+                "human-monitor-command", command_line=f"pcie_aer_inject_error {name} {error}"
+            )
+            for patch in link_capabilities(before):  # QEMU 7.2 writes over half of them
+                space.write(patch)
+        if "id:" not in str(answer):
+            raise GuestError(f"{name} {error}: {answer}")
 
     def shape_vfs(self, name: str, number: int) -> None:
         """Make virtual functions, which the guest has switched on, what the machine's file says.

@@ -217,6 +217,18 @@ class Guest:
         """
         self._functions.reappear(name)
 
+    def inject_error(self, name: str, error: str) -> None:
+        """Have a port notice and report an error (Advanced Error Reporting).
+
+        Args:
+            name: The port's.
+            error: As QEMU's monitor names it: ACSV is an ACS Violation.
+
+        Raises:
+            GuestError: The machine has no such function, or it cannot report that.
+        """
+        self._functions.inject_error(name, error)
+
     def shape_vfs(self, name: str, number: int) -> None:
         """Make virtual functions, which the guest has switched on, what the machine's file says.
 

@@ -34,6 +34,7 @@ class _MonitorError(msgspec.Struct):
 class _MonitorLine(msgspec.Struct):
     event: str | None = None
     error: _MonitorError | None = None
+    result: object = msgspec.field(name="return", default=None)
 
 
 class Qemu:
@@ -113,19 +114,27 @@ class Qemu:
         text = self._console.read_text(errors="backslashreplace")
         return "\n".join(text.splitlines()[-lines:])
 
-    def command(self, name: str) -> None:
-        """Make the monitor do something.
+    def command(self, name: str, **arguments: str) -> object:
+        """Make the monitor do something, and return its answer.
 
         Raises:
             QemuError: It refused, or QEMU is gone.
         """
         try:
-            self._monitor.send(msgspec.json.encode({"execute": name}))
+            self._monitor.send(
+                msgspec.json.encode(
+                    {
+                        "execute": name,
+                        "arguments": {key.replace("_", "-"): arguments[key] for key in arguments},
+                    }
+                )
+            )
         except OSError as error:
             raise QemuError("QEMU has ended") from error
         reply = self._next_reply()
         if reply.error is not None:
             raise QemuError(f"{name}: {reply.error.desc}")
+        return reply.result
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:

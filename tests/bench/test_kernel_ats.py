@@ -6,7 +6,7 @@ from bench.guest import Guest
 from bench.kernel_ats import ats_control, clear_ats, domain, set_domain
 from bench.vfio import bound, held_by_vfio
 
-pytestmark = [pytest.mark.machine("small"), pytest.mark.usefixtures("untouched")]
+pytestmark = [pytest.mark.machine("small"), pytest.mark.usefixtures("unchanged")]
 
 OWNED = "Operation not permitted"  # iommu_group_store_type(): -EPERM while group->owner_cnt
 
