@@ -84,8 +84,8 @@ def test_findings_are_sorted_by_location_and_then_id(pcietune: Pcietune, tmp_pat
     ports = [f for f in run.document().findings if f.subject.address]
     by_port = [finding.subject.path for finding in ports]
     assert list(dict.fromkeys(by_port)) == [
-        "0000:20:01.0", "0000:20:01.0/00.0/00.0", "0000:20:01.0/00.0/00.0/00.0",
-        "0000:20:01.0/00.0/04.0", "0000:20:01.0/00.0/04.0/00.0",
+        "0000:20:01.0", "0000:20:01.0/00.0", "0000:20:01.0/00.0/00.0",
+        "0000:20:01.0/00.0/00.0/00.0", "0000:20:01.0/00.0/04.0", "0000:20:01.0/00.0/04.0/00.0",
     ]  # fmt: skip
     for path in set(by_port):
         ids = [finding.id for finding in ports if finding.subject.path == path]

