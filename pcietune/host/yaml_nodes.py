@@ -28,6 +28,7 @@ TEXT = _TAG + "str"
 BOOLEAN = _TAG + "bool"
 WHOLE_NUMBER = _TAG + "int"
 NOTHING = _TAG + "null"
+DATE = _TAG + "timestamp"
 MAPPING = _TAG + "map"
 LIST = _TAG + "seq"
 

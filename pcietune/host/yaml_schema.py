@@ -7,6 +7,7 @@ because msgspec itself stops at the first complaint and knows no lines.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Generic, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from msgspec import inspect
 
 from pcietune.host import yaml_nodes
 from pcietune.host.nearest_name import hint
+from pcietune.host.yaml_day import day
 from pcietune.host.yaml_nodes import Complaint, DocumentError, Position, quoted
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -65,9 +67,15 @@ def read_node(root: yaml.Node, schema: type[T]) -> Document[T]:
 
 
 def _meant(node: yaml.Node, types: Sequence[inspect.Type]) -> inspect.Type:
-    """Return which type of a union ``node`` is to be: the list for a list, else the first."""
-    lists = [each for each in types if isinstance(each, inspect.VarTupleType)]
-    return lists[0] if lists and isinstance(node, yaml.SequenceNode) else types[0]
+    """Return which type of a union ``node`` is to be: of its own kind, or else the first."""
+    kind = inspect.DictType if isinstance(node, yaml.MappingNode) else inspect.VarTupleType
+    alike = [each for each in types if isinstance(each, kind)]
+    return alike[0] if alike and isinstance(node, yaml.CollectionNode) else types[0]
+
+
+def _place(path: Path) -> str:
+    last = path[-1]
+    return f"entry {last + 1} of {path[-2]!r}" if isinstance(last, int) else repr(last)
 
 
 def _keys(wanted: inspect.Type) -> list[str]:
@@ -118,6 +126,8 @@ class _Walk:
                 return self._boolean(node)
             case inspect.IntType(ge=least):
                 return self._number(node, least or 0)
+            case inspect.DateType():
+                return self._day(node)
             case _:
                 raise TypeError(f"a schema may not have {wanted}")
 
@@ -179,6 +189,12 @@ class _Walk:
             self._complain(node, f"expected at least {least}, but found {number}")
         return number
 
+    def _day(self, node: yaml.Node) -> date | None:
+        found = day(node)
+        if found is None:
+            self._complain(node, "expected a day that there is, written as 2026-12-31")
+        return found
+
     def _list(
         self, node: yaml.Node, item: inspect.Type, path: Path, least: int
     ) -> list[object] | None:
@@ -212,7 +228,7 @@ class _Walk:
             keys.setdefault(key, key_node)
         for name in required:
             if name not in keys:
-                where = f" in {path[-1]!r}" if path else ""
+                where = f" in {_place(path)}" if path else ""
                 self._complain(node, f"missing key {name!r}{where}")
         return values
 

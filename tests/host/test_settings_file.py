@@ -1,3 +1,4 @@
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
 from pcietune.host.settings_file import load_settings, parse_settings
 from pcietune.model.profile import ModeName
-from pcietune.model.settings import Enforce, Settings
+from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
 
 DEFAULTS = Settings(profile=None, mode=None, enforce=Enforce.AUDIT)
 
@@ -25,11 +26,51 @@ def test_a_file_that_says_nothing_gives_the_defaults(data: bytes) -> None:
 def test_every_key_is_taken_from_the_hosts_own_file(tmp_path: Path) -> None:
     folder = tmp_path / "etc/pcietune"
     folder.mkdir(parents=True)
-    (folder / "pcietune.yaml").write_text("profile: a800-sxm4-8gpu\nmode: vm\nenforce: apply\n")
+    (folder / "pcietune.yaml").write_text(
+        "profile: a800-sxm4-8gpu\nmode: vm\nenforce: apply\ntenancy: shared\n"
+        "waivers: [{id: nic.ats, reason: being replaced, expires: 2026-12-31}]\n"
+    )
 
     settings = load_settings(HostFiles(tmp_path, recorded=False))
 
-    assert settings == Settings("a800-sxm4-8gpu", ModeName.VM, enforce=Enforce.APPLY)
+    assert settings == Settings(
+        profile="a800-sxm4-8gpu",
+        mode=ModeName.VM,
+        enforce=Enforce.APPLY,
+        tenancy=Tenancy.SHARED,
+        waivers=(Waiver("nic.ats", None, "being replaced", None, date(2026, 12, 31)),),
+    )
+
+
+def test_switch_groups_may_have_modes_of_their_own() -> None:
+    text = 'mode: {default: vm, "0000:40:01.0/00.0": baremetal}'
+
+    settings = parse_settings(text.encode(), file="pcietune.yaml")
+
+    assert settings.mode is ModeName.VM
+    assert settings.group_modes == {"0000:40:01.0/00.0": ModeName.BAREMETAL}
+
+
+@pytest.mark.parametrize("expires", ["2026-12-31", '"2026-12-31"'])
+def test_a_waiver_may_be_for_one_subject_and_name_a_ticket(expires: str) -> None:
+    text = f"""\
+waivers:
+  - id: port.nic-side.DirectTrans
+    subject: "0000:41:00.0"
+    reason: the switch is being replaced
+    ticket: OPS-1234
+    expires: {expires}
+"""
+
+    (waiver,) = parse_settings(text.encode(), file="pcietune.yaml").waivers
+
+    assert waiver == Waiver(
+        "port.nic-side.DirectTrans",
+        "0000:41:00.0",
+        "the switch is being replaced",
+        "OPS-1234",
+        date(2026, 12, 31),
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,6 +102,58 @@ def test_every_key_is_taken_from_the_hosts_own_file(tmp_path: Path) -> None:
         pytest.param(
             "profile: ''", "1:10: '' is not a profile's name; leave the key out", id="empty"
         ),
+        pytest.param(
+            'mode: {"0000:40:01.0/00.0": vm}',
+            "1:7: missing key 'default' in 'mode': the duty of all that is not named",
+            id="modes without a default",
+        ),
+        pytest.param(
+            "mode: {default: vms}",
+            "1:17: 'vms' is not valid here; did you mean 'vm'?",
+            id="misspelt mode of many",
+        ),
+        pytest.param(
+            "waivers: [{id: nic.ats, expires: 2026-12-31}]",
+            "1:11: missing key 'reason' in entry 1 of 'waivers'",
+            id="a waiver without a reason",
+        ),
+        pytest.param(
+            "waivers: [{id: nic.ats, reason: ' ', expires: 2026-12-31}]",
+            "1:33: ' ' is not a reason; say why this is not asked for",
+            id="a waiver with an empty reason",
+        ),
+        pytest.param(
+            "waivers: [{id: nic.ats, reason: old}]",
+            "1:11: missing key 'expires' in entry 1 of 'waivers'",
+            id="a waiver for ever",
+        ),
+        pytest.param(
+            "waivers: [{id: nic.ats, reason: old, expires: 2026-02-30}]",
+            "1:47: expected a day that there is, written as 2026-12-31",
+            id="no such day",
+        ),
+        pytest.param(
+            "waivers: [{id: nic.ats, reason: old, expires: 20261231}]",
+            "1:47: expected a day that there is, written as 2026-12-31",
+            id="a day in digits",
+        ),
+        pytest.param(
+            "waivers: [{id: nic.ats, reason: old, expires: '20261231'}]",
+            "1:47: expected a day that there is, written as 2026-12-31",
+            id="a day in quoted digits",
+        ),
+        pytest.param(
+            "waivers: [{id: 'port.*', reason: old, expires: 2026-12-31}]",
+            "1:16: 'port.*' is not the id of a finding; a waiver is for one, and pcietune explain "
+            "lists them",
+            id="a waiver for a pattern",
+        ),
+        pytest.param(
+            "waivers:\n- {id: x.y, reason: r, expires: 2026-12-31}"
+            "\n- {id: x.y, reason: s, expires: 2027-12-31}",
+            "3:3: repeats an earlier waiver of x.y for the same subject",
+            id="two waivers for the same",
+        ),
     ],
 )
 def test_a_broken_file_is_refused_at_the_place(text: str, complaint: str) -> None:
@@ -75,7 +168,24 @@ def test_a_broken_file_is_refused_at_the_place(text: str, complaint: str) -> Non
 
 @given(
     text=st.lists(
-        st.sampled_from(["mode", "profile", "enforce", ": ", "\n", "vm", "apply", "0302", "[", "'"])
+        st.sampled_from(
+            [
+                "mode",
+                "profile",
+                "enforce",
+                ": ",
+                "\n",
+                "vm",
+                "apply",
+                "0302",
+                "[",
+                "'",
+                "waivers",
+                "default",
+                "expires",
+                "2026-12-31",
+            ]
+        )
     ).map("".join)
 )
 def test_any_text_loads_or_is_bad_input(text: str) -> None:
