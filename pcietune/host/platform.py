@@ -7,6 +7,7 @@ from pcietune.host.dmar import read_dmar
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import read_groups, read_units
 from pcietune.host.iort import read_iort
+from pcietune.host.numa import read_numa_nodes
 from pcietune.model.platform import Lockdown, Platform
 
 DMI_FIELDS = (
@@ -52,6 +53,7 @@ def read_platform(files: HostFiles) -> Platform:
         groups=read_groups(files),
         dmar=read_dmar(files),
         root_complex_ats=read_iort(files),
+        numa_nodes=read_numa_nodes(files),
     )
 
 

@@ -13,6 +13,7 @@ from pcietune.host.iommu import GROUPS, UNITS
 from pcietune.host.iort import IORT
 from pcietune.host.kernel_command_line import without_private_values
 from pcietune.host.manifest import MANIFEST, Manifest, UnreadConfig
+from pcietune.host.numa import NODES_WITH_CPUS
 from pcietune.host.platform import (
     BOOT_ID,
     CMDLINE,
@@ -93,7 +94,14 @@ def record(host: SysfsHost, destination: Path) -> int:
 
 
 def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
-    for path in (OSRELEASE, BOOT_ID, LOCKDOWN, f"{TABLES}/{DMAR}", f"{TABLES}/{IORT}"):
+    for path in (
+        OSRELEASE,
+        BOOT_ID,
+        LOCKDOWN,
+        NODES_WITH_CPUS,
+        f"{TABLES}/{DMAR}",
+        f"{TABLES}/{IORT}",
+    ):
         tree.copy(path)
     cmdline = tree.source.text(CMDLINE)
     if cmdline is not None:

@@ -85,6 +85,7 @@ class Platform:
         dmar: What Intel's firmware says of ATS; None if that is not readable, or there is none.
         root_complex_ats: By PCI segment, whether ARM's firmware says that its root complex has
             ATS (table IORT); None if that is not readable, or there is none.
+        numa_nodes: How many NUMA nodes have CPUs; None if unreadable.
     """
 
     dmi: Mapping[str, str]
@@ -96,6 +97,7 @@ class Platform:
     groups: Mapping[int, IommuGroup] | None
     dmar: Dmar | None = None
     root_complex_ats: Mapping[int, bool] | None = None
+    numa_nodes: int | None = None
 
     @property
     def release(self) -> tuple[int, int] | None:
@@ -114,10 +116,14 @@ class Platform:
     @property
     def pci_options(self) -> tuple[str, ...]:
         """The comma-separated options of every ``pci=`` word on the kernel command line."""
+        return self.options_of("pci")
+
+    def options_of(self, parameter: str) -> tuple[str, ...]:
+        """Return the comma-separated options of every such word on the kernel command line."""
         words = (self.cmdline or "").split()
         return tuple(
             option
             for word in words
-            if word.startswith("pci=")
-            for option in word.removeprefix("pci=").split(",")
+            if word.startswith(f"{parameter}=")
+            for option in word.removeprefix(f"{parameter}=").split(",")
         )

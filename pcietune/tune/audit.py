@@ -116,7 +116,7 @@ def audit(
     ats: list[JudgedAts] = []
     power: list[JudgedPower] = []
     findings = judge_layout(fabric, profile.layout, roles, groups)
-    findings += judge_numa(host, groups)
+    findings += judge_numa(host, fabric, roles, groups, profile.layout.numa_nodes)
     findings += judge_kernel(host)
     for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):
         peers, theirs = _in_mode(name, yardstick, fabric, roles, groups)
