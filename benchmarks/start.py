@@ -15,7 +15,7 @@ def start() -> list[Figure]:
     """Compare short commands with ``python -c pass``."""
     nothing = Command([sys.executable, "-c", "pass"])
     figures = []
-    with open_host(_ARCHIVE) as unpacked:
+    with open_host([_ARCHIVE]) as unpacked:
         commands = {
             "--version": Command([*PCIETUNE, "--version"]),
             "--help": Command([*PCIETUNE, "--help"]),

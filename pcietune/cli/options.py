@@ -29,11 +29,12 @@ ModeOption = Annotated[
     ),
 ]
 FromOption = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--from",
         metavar="FILE|DIR",
-        help="Look at a recorded host (see `pcietune record`) instead of this machine.",
+        help="Look at a recorded host instead of this machine: an archive of `pcietune record`, or"
+        " what `lspci -D -xxxx` printed, with further --from for the rest of the same host.",
     ),
 ]
 JsonOption = Annotated[
@@ -48,6 +49,14 @@ WhileInUseOption = Annotated[
     typer.Option(
         "--while-in-use",
         help="Write above functions that VFIO has in use: their packets may overtake each other.",
+    ),
+]
+ForceAtsOption = Annotated[
+    bool,
+    typer.Option(
+        "--force-ats",
+        help="Where the profile says `ats: force`: set ATS Enable behind the kernel's back, which "
+        "risks stale translations and faults.",
     ),
 ]
 ToOption = Annotated[

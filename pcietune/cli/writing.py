@@ -1,6 +1,6 @@
 """What apply and restore begin with: a host that may be written to, held by a lock."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from pcietune.cli import show
 from pcietune.errors import BadInputError
 from pcietune.host.archive import pack
 from pcietune.host.lock import locked
-from pcietune.host.source import open_host
+from pcietune.host.source import is_recording, open_host
 from pcietune.host.sysfs import SysfsHost
 
 
 @contextmanager
 def writable_host(
-    source: Path | None, to: Path | None, *, in_place: bool, command: str, wait_s: float
+    source: Sequence[Path] | None, to: Path | None, *, in_place: bool, command: str, wait_s: float
 ) -> Iterator[SysfsHost]:
     """Yield the host, locked; of a recorded one what was written ends where it was asked for.
 
@@ -28,23 +28,27 @@ def writable_host(
             yield host
         if to is not None:
             pack(host.root, to)
-        elif source is not None and source.is_file():
-            pack(host.root, source)
+        elif source and source[0].is_file():
+            pack(host.root, source[0])
 
 
 def _say_who(holder: str) -> None:
     show.note(f"waiting for {holder}")
 
 
-def _check(source: Path | None, to: Path | None, *, in_place: bool) -> None:
-    if source is None and (to is not None or in_place):
+def _check(source: Sequence[Path] | None, to: Path | None, *, in_place: bool) -> None:
+    if not source and (to is not None or in_place):
         raise BadInputError(
             "--to and --in-place are for recorded hosts", hint="name one with --from FILE"
         )
-    if source is not None and (to is None) is not in_place:
+    if source and (to is None) is not in_place:
         raise BadInputError(
-            f"{source} is a recording: where shall the result go?",
+            f"{source[0]} is a recording: where shall the result go?",
             hint="add either --to FILE or --in-place",
+        )
+    if source and in_place and not (len(source) == 1 and is_recording(source[0])):
+        raise BadInputError(
+            f"{source[0]} is no recording that could be written to", hint="use --to FILE instead"
         )
     if to is not None and (to.is_dir() or not to.parent.is_dir()):
         raise BadInputError(

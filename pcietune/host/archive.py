@@ -7,6 +7,7 @@ import os
 import tarfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile
 from typing import IO
@@ -19,6 +20,8 @@ _LARGEST_FILE = 0x10000  # bytes; Configuration Space has 4096, a sysfs attribut
 _LARGEST_MANIFEST = 0x2000000  # bytes
 _LARGEST_ARCHIVE = 0x40000000  # bytes, uncompressed; 65,536 functions need less
 _GZIP_MAGIC = b"\x1f\x8b"
+_TAR_MAGIC = b"ustar"
+_TAR_MAGIC_OFFSET = 257  # bytes
 _DAMAGE = (
     tarfile.TarError,
     EOFError,
@@ -37,6 +40,9 @@ _NO_SUCH_PLACE = (
     errno.ELOOP,
 )
 _MAKE_ONE = "make one on the host: pcietune record FILE"
+
+Plain = io.BufferedReader | gzip.GzipFile
+"""The uncompressed content of a file."""
 
 
 def pack(root: Path, destination: Path) -> None:
@@ -78,9 +84,15 @@ def unpack(archive: Path, destination: Path) -> None:
         BadInputError: The archive cannot be read, or a member is not one that pcietune makes.
         NotPermittedError: The archive may not be read, or there is no room for what it holds.
     """
+    with opened(archive) as stream:
+        unpack_stream(stream, archive, destination)
+
+
+def unpack_stream(stream: Plain, archive: Path, destination: Path) -> None:
+    """As ``unpack``, of an archive that was opened already."""
     links: list[tuple[Path, str]] = []
-    try:
-        with archive.open("rb") as file, tarfile.open(fileobj=_plain(file), mode="r|") as tar:
+    with damage_named(archive):
+        with tarfile.open(fileobj=_Bounded(stream), mode="r|") as tar:
             for member in tar:
                 target = destination / _checked_name(archive, member)
                 if member.issym():
@@ -92,6 +104,40 @@ def unpack(archive: Path, destination: Path) -> None:
             target.symlink_to(link)
         if not (destination / MANIFEST).is_file():
             raise tarfile.ReadError(f"it lacks {MANIFEST}, which comes last")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Plain]:
+    """Yield the uncompressed content of a file, which may be a pipe.
+
+    Raises:
+        NotPermittedError: It may not be read.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise NotPermittedError(f"cannot read {path}: {error.strerror}") from error
+    with file:
+        compressed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+        yield gzip.GzipFile(fileobj=file) if compressed else file
+
+
+def is_archive(stream: Plain) -> bool:
+    """Return whether a stream that nothing was read from yet is a tar file."""
+    head = stream.peek(_TAR_MAGIC_OFFSET + len(_TAR_MAGIC))
+    return head[_TAR_MAGIC_OFFSET:].startswith(_TAR_MAGIC)
+
+
+@contextmanager
+def damage_named(archive: Path) -> Iterator[None]:
+    """Tell what is wrong with an archive that is read.
+
+    Raises:
+        BadInputError: It is damaged.
+        NotPermittedError: It may not be read, or there is no room for what it holds.
+    """
+    try:
+        yield
     except _DAMAGE as error:
         raise BadInputError(
             f"{archive} is not a host archive, or is damaged: {error}", hint=_MAKE_ONE
@@ -103,7 +149,7 @@ def unpack(archive: Path, destination: Path) -> None:
 class _Bounded(io.RawIOBase):
     """A stream that refuses to give more than an archive can hold."""
 
-    def __init__(self, stream: IO[bytes] | gzip.GzipFile) -> None:
+    def __init__(self, stream: Plain) -> None:
         self._stream = stream
         self._left = _LARGEST_ARCHIVE
 
@@ -113,12 +159,6 @@ class _Bounded(io.RawIOBase):
         if self._left < 0:
             raise tarfile.ReadError(f"it holds more than {_LARGEST_ARCHIVE} bytes")
         return data
-
-
-def _plain(file: io.BufferedReader) -> _Bounded:
-    """Return the uncompressed tar stream in ``file``, which may be a pipe."""
-    compressed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
-    return _Bounded(gzip.GzipFile(fileobj=file) if compressed else file)
 
 
 def _checked_name(archive: Path, member: tarfile.TarInfo) -> PurePosixPath:

@@ -34,6 +34,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         pcietune: Version of the pcietune that recorded.
         unread: By address: what is not recorded of a function's Configuration Space.
         errors: By path below the root: why another file could not be read.
+        complete: Whether what is absent was absent on the host; of a dump it is not known.
     """
 
     format: str = _FORMAT
@@ -41,6 +42,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pcietune: str = ""
     unread: dict[str, UnreadConfig] = {}
     errors: dict[str, str] = {}
+    complete: bool = True
 
     def encode(self) -> bytes:
         """Return the manifest as indented JSON."""

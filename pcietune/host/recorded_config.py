@@ -6,6 +6,7 @@ from pathlib import Path
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError, NotPermittedError, PcietuneError
 from pcietune.host.config_space import FileConfigSpace
+from pcietune.registers.config_space import CONVENTIONAL_SIZE, EXTENDED_SIZE
 
 UNPRIVILEGED_SIZES = (64, 128)
 """Bytes of Configuration Space that Linux shows to everybody; 128 of a CardBus bridge."""
@@ -46,6 +47,8 @@ class RecordedConfigSpace(FileConfigSpace):
         if any(start == 0 for start, _ in self._unread.ranges):
             raise _not_recorded(address, 0, self._unread.reason)
         super().__init__(address, path)
+        if any(end > CONVENTIONAL_SIZE for _, end in self._unread.ranges):
+            self.size = EXTENDED_SIZE
 
     def _fetch(self, offset: int, width: int) -> bytes:
         for start, end in self._unread.ranges:

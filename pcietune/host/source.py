@@ -1,53 +1,94 @@
-"""Where a host comes from: the machine itself, a host archive, or a directory like one."""
+"""Where a host comes from: the machine itself, a recording of one, or texts."""
 
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pcietune.errors import BadInputError, NotPermittedError
-from pcietune.host.archive import unpack
+from pcietune.host.archive import damage_named, is_archive, opened, unpack_stream
+from pcietune.host.dump_tree import write_tree
 from pcietune.host.functions import DEVICES
 from pcietune.host.host_files import HostFiles
+from pcietune.host.host_texts import HostTexts
 from pcietune.host.manifest import MANIFEST, decode_manifest
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
+from pcietune.host.text_lines import text_lines
 
 _LIVE_ROOT = Path("/")
 
 
 @contextmanager
-def open_host(source: Path | None, *, copied: bool = False) -> Iterator[SysfsHost]:
-    """Yield the host that ``source`` names; None means the one that pcietune runs on.
+def open_host(sources: Sequence[Path] | None, *, copied: bool = False) -> Iterator[SysfsHost]:
+    """Yield the host that ``sources`` name; none of them means the one that pcietune runs on.
 
     An archive is unpacked to a directory of its own, which is removed in the end. What is written
     to a recorded host changes only that directory: ``pack`` makes an archive of it.
 
     Args:
-        source: A host archive, or a directory of the same shape.
+        sources: A host archive, or a directory of the same shape; or texts of one host, of which
+            one is a dump by lspci.
         copied: Whether to copy a directory too, so that what is written does not change it.
 
     Raises:
         BadInputError: There is no recorded host, or it is not one that pcietune makes.
         NotPermittedError: It may not be read.
     """
-    if source is None:
+    if not sources:
         yield SysfsHost(HostFiles(_LIVE_ROOT, recorded=False))
         return
-    is_directory = _is_directory(source)
-    if is_directory and not copied:
-        yield _recorded(source, source)
+    directories = [source for source in sources if _is_directory(source)]
+    for directory in directories:
+        _check_alone(directory, sources)
+    if directories and not copied:
+        yield _recorded(directories[0], directories[0])
         return
-    with temporary_directory() as directory:
-        root = directory / "host"
-        if is_directory:
-            _check_directory(source)
-            _copy(source, root)
+    with temporary_directory() as temporary:
+        root = temporary / "host"
+        if directories:
+            _check_directory(directories[0])
+            _copy(directories[0], root)
         else:
             root.mkdir()
-            unpack(source, root)
-        yield _recorded(root, source)
+            _read_files(sources, root)
+        yield _recorded(root, sources[0])
+
+
+def is_recording(source: Path) -> bool:
+    """Return whether ``source`` is an archive or a directory, not a text; errors as ``open_host``.
+
+    A pipe is none: nothing may be taken from it for that.
+    """
+    if _is_directory(source) or not source.is_file():
+        return source.is_dir()
+    with opened(source) as stream, damage_named(source):
+        return is_archive(stream)
+
+
+def _read_files(sources: Sequence[Path], root: Path) -> None:
+    """Lay out an archive, or what texts say, below ``root``."""
+    texts = HostTexts()
+    for source in sources:
+        with opened(source) as stream:
+            with damage_named(source):
+                archive = is_archive(stream)
+            if archive:
+                _check_alone(source, sources)
+                unpack_stream(stream, source, root)
+                return
+            texts.read(text_lines(stream, str(source)), str(source))
+    texts.check()
+    write_tree(texts, root)
+
+
+def _check_alone(source: Path, sources: Sequence[Path]) -> None:
+    if len(sources) > 1:
+        raise BadInputError(
+            f"{source} is a whole host by itself, and {len(sources)} sources are named",
+            hint="leave out the others; only a dump's facts may come from several files",
+        )
 
 
 def _is_directory(source: Path) -> bool:
@@ -60,7 +101,7 @@ def _is_directory(source: Path) -> bool:
     except FileNotFoundError as error:
         raise BadInputError(
             f"{source}: there is no such file or directory",
-            hint="name a file that pcietune record made",
+            hint="name a file that pcietune record or lspci -D -xxxx made",
         ) from error
     except OSError as error:
         raise BadInputError(f"{source}: {error.strerror}") from error
@@ -91,7 +132,9 @@ def _recorded(root: Path, source: Path) -> SysfsHost:
         data = Path(files.path(MANIFEST)).read_bytes()
     except OSError as error:
         raise BadInputError(f"{source}: {MANIFEST} cannot be read: {error.strerror}") from error
-    return SysfsHost(files, unread=decode_manifest(data, str(source)).unread_by_address())
+    manifest = decode_manifest(data, str(source))
+    files.complete = manifest.complete
+    return SysfsHost(files, unread=manifest.unread_by_address())
 
 
 def _check_directory(root: Path) -> None:

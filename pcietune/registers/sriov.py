@@ -9,6 +9,8 @@ _CONTROL = 0x08  # SR-IOV Control Register, 16 bits
 _VF_ENABLE = BitField(0)
 _TOTAL_VFS = 0x0E  # 16 bits
 _NUM_VFS = 0x10  # 16 bits
+_FIRST_VF_OFFSET = 0x14  # 16 bits
+_VF_STRIDE = 0x16  # 16 bits
 _VF_DEVICE_ID = 0x1A  # 16 bits
 
 
@@ -37,6 +39,16 @@ class SrIov(CapabilityRegisters):
     def count(self) -> int:
         """Virtual functions that software asked for (NumVFs), which exist if ``enabled``."""
         return self._word(_NUM_VFS)
+
+    def routing_id(self, physical: int, index: int) -> int:
+        """Return Bus, Device and Function Number of a VF, 16 bits, as pci_iov_virtfn_bus() does.
+
+        Args:
+            physical: Those of the PF.
+            index: Of the VF, from 0.
+        """
+        offset, stride = self._word(_FIRST_VF_OFFSET), self._word(_VF_STRIDE)
+        return (physical + offset + stride * index) & 0xFFFF
 
     @property
     def vf_device_id(self) -> int:

@@ -184,7 +184,7 @@ def test_a_recording_that_does_not_exist_is_named(pcietune: Pcietune, tmp_path: 
     assert run.exit_code == 4
     assert run.stderr == (
         f"pcietune: {missing}: there is no such file or directory\n"
-        "  try: name a file that pcietune record made\n"
+        "  try: name a file that pcietune record or lspci -D -xxxx made\n"
     )
 
 
@@ -195,8 +195,10 @@ def test_a_file_that_is_no_archive_is_refused(pcietune: Pcietune, tmp_path: Path
     run = pcietune("audit", "--from", file, *VM)
 
     assert run.exit_code == 4
-    assert run.stderr.startswith(f"pcietune: {file} is not a host archive, or is damaged: ")
-    assert "try: make one on the host: pcietune record FILE" in run.stderr
+    assert run.stderr.startswith(
+        f"pcietune: {file}:1: this is neither an archive nor a text that tells of a host\n"
+    )
+    assert "try: --from takes: an archive or directory of pcietune record, lspci " in run.stderr
 
 
 def test_a_directory_that_is_no_host_is_refused(pcietune: Pcietune, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_recorded_host_has_the_same_functions_in_the_same_state(
 ) -> None:
     host = _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         functions = recorded.functions()
         states = [recorded.state(function) for function in functions]
 
@@ -77,7 +77,7 @@ def test_a_recorded_platform_differs_in_the_command_lines_private_values(
     tree.put("proc/kallsyms", "ffffffff81c4c770 t __pci_config_acs")
     host = _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         platform = recorded.platform()
         knows_config_acs = recorded.knows_config_acs()
 
@@ -92,7 +92,7 @@ def test_a_kernel_symbol_is_recorded_without_its_address(
     tree.put("proc/kallsyms", f"ffffffff81c4c770 t {symbol}")
     host = _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         assert recorded.knows_config_acs() is host.knows_config_acs()
     assert b"ffffffff81c4c770" not in archive.read_bytes()
 
@@ -151,7 +151,7 @@ def test_a_function_in_d3cold_is_recorded_without_waking_it(tmp_path: Path, arch
     assert set(manifest.errors) == {
         f"sys/devices/pci0000:0b/0000:0b:00.0/{name}" for name in READ_FROM_REGISTERS
     }
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         asleep, awake = recorded.functions()
         with pytest.raises(ConfigSpaceError, match=r"^0000:0a:00\.0 is in D3cold"):
             recorded.config(asleep)
@@ -165,7 +165,7 @@ def test_what_was_in_d3cold_stays_unread_though_the_recording_says_d0(
     tree.add(replace(gpu("0000:0a:00.0"), attributes={"power_state": "D3cold"}))
     _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         (function,) = recorded.functions()
         power_state = recorded.root / recorded.directory(function) / "power_state"
         power_state.write_text("D0\n")
@@ -181,7 +181,7 @@ def test_what_a_user_recorded_is_known_to_lack_what_root_may_read(
     tree.add(replace(function, config=function.config.cut(64)))
     _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         config = recorded.config(recorded.functions()[0])
         assert config.read(0, 2) == 0x15B3
         with pytest.raises(NotPermittedError, match=r"only the first 64 bytes were recorded"):
@@ -206,7 +206,7 @@ def test_what_the_firmware_says_of_ats_is_recorded(tree: TreeHost, archive: Path
     put_table(tree, iort([root_complex(3, 1)]))
     _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         platform = recorded.platform()
 
     assert platform.dmar
@@ -250,7 +250,7 @@ def test_recording_a_recording_makes_nothing_outside(
     (tree.directory("0000:22:04.0") / "driver").unlink()
     (tree.directory("0000:22:04.0") / "driver").symlink_to(target.format(outside=outside))
 
-    with open_host(tree.root) as host, pytest.raises(BadInputError, match="leads out of"):
+    with open_host([tree.root]) as host, pytest.raises(BadInputError, match="leads out of"):
         record(host, archive)
 
     assert not outside.exists()
@@ -260,7 +260,7 @@ def test_no_more_vfs_are_looked_for_than_a_function_can_have(tree: TreeHost, arc
     (tree.directory("0000:24:00.0") / "sriov_numvfs").write_text("9" * 30)
     _record(tree, archive)
 
-    with open_host(archive) as host:
+    with open_host([archive]) as host:
         assert host.state(host.functions()[-1]).virtual_functions == ()
 
 
@@ -280,7 +280,7 @@ def test_an_amd_iommu_below_its_function_is_recorded(tmp_path: Path, archive: Pa
     tree.amd_iommu("ivhd0", below="0000:00:00.2", cap=0x1F03000F)
     host = _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         assert recorded.platform().iommu_units == host.platform().iommu_units
 
 
@@ -290,7 +290,7 @@ def test_virtual_functions_are_recorded_with_their_links(tmp_path: Path, archive
     tree.add(nic("0000:0b:00.0"), virtual)
     host = _record(tree, archive)
 
-    with open_host(archive) as recorded:
+    with open_host([archive]) as recorded:
         physical = recorded.functions()[0]
         assert recorded.state(physical) == host.state(physical)
         assert recorded.state(physical).virtual_functions == (recorded.functions()[1].address,)

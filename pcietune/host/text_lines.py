@@ -1,0 +1,74 @@
+"""Lines of text as somebody captured, mailed or pasted it, each with its place."""
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pcietune.errors import BadInputError
+
+_LARGEST = 0x20000000  # bytes; lspci -xxxx of 16,384 functions prints less than half of it
+_LONGEST_LINE = 0x4000  # bytes; a kernel command line has 2047, some architectures more
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")  # a control sequence of ECMA-48, as colours are
+_QUOTE = re.compile(r"(?:> ?)+")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a text something stands.
+
+    Attributes:
+        source: The text's name.
+        line: Number of the line, from 1.
+    """
+
+    source: str
+    line: int
+
+    def refused(self, what: str, *, hint: str = "") -> BadInputError:
+        """Return the error that something here cannot be used."""
+        return BadInputError(f"{self.source}:{self.line}: {what}", hint=hint)
+
+
+Line = tuple[int, str]
+"""A line's number, from 1, and its text without what ends it."""
+
+
+def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterator[Line]:
+    """Yield the lines of a text called ``source``.
+
+    Carriage returns, colours and a mail's quotation marks are taken off.
+
+    Raises:
+        BadInputError: It is no text, or larger than any that makes sense.
+    """
+    number = read = 0
+    while raw := _read_line(stream, Place(source, number + 1)):
+        number += 1
+        read += len(raw)
+        here = Place(source, number)
+        if len(raw) > _LONGEST_LINE:
+            raise here.refused(f"a line longer than {_LONGEST_LINE} bytes")
+        if read > _LARGEST:
+            raise here.refused(f"more than {_LARGEST} bytes")
+        if b"\0" in raw:
+            raise here.refused("neither a host archive nor text in UTF-8: it has zero bytes")
+        yield number, _clean(raw.decode(errors="replace"))
+
+
+def _read_line(stream: io.BufferedReader | gzip.GzipFile, place: Place) -> bytes:
+    try:
+        return stream.readline(_LONGEST_LINE + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise place.refused(f"what follows cannot be read: {error}") from error
+
+
+def _clean(text: str) -> str:
+    if text[0] in "\x1b>" + _BYTE_ORDER_MARK or "\x1b" in text:
+        text = _ESCAPE.sub("", text.removeprefix(_BYTE_ORDER_MARK))
+        quoted = _QUOTE.match(text)
+        text = text[quoted.end() :] if quoted else text
+    return text.rstrip()
