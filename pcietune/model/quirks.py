@@ -20,6 +20,8 @@ class Quirk:
         dword_acs: Whether its ACS registers are 32 bits wide; such are read, never written.
         not_set: Controls that must not be turned on.
         unrelaxed: Whether it is a root port to which nothing should be sent with Relaxed Ordering.
+        ats_broken_below: The first revision whose ATS works; 0 if it works in all, 0x100 if in
+            none.
     """
 
     vendor: int
@@ -29,6 +31,7 @@ class Quirk:
     dword_acs: bool = False
     not_set: AcsControl = _NO_CONTROL
     unrelaxed: bool = False
+    ats_broken_below: int = 0
 
     def applies_to(self, function: PciFunction) -> bool:
         """Return whether ``function`` is one of these devices."""
@@ -78,6 +81,30 @@ QUIRKS = (
         says="an AMD A1100 root port, where Relaxed Ordering may corrupt data",
         source="drivers/pci/quirks.c, quirk_relaxedordering_disable (v4.13)",
         unrelaxed=True,
+    ),
+    Quirk(
+        vendor=0x1002,
+        devices=(
+            (0x6900, 0x6900),
+            (0x7310, 0x7310),
+            (0x7312, 0x7312),
+            (0x7318, 0x731B),
+            (0x731E, 0x731F),
+            (0x7340, 0x7341),
+            (0x7347, 0x7347),
+            (0x734F, 0x734F),
+            (0x98E4, 0x98E4),
+        ),
+        says="its ATS stays broken until a driver has set up what was harvested of it",
+        source="drivers/pci/quirks.c, quirk_amd_harvest_no_ats (v5.18: whatever the revision)",
+        ats_broken_below=0x100,
+    ),
+    Quirk(
+        vendor=0x8086,
+        devices=((0x1451, 0x1455), (0x1457, 0x1457), (0x1459, 0x145A), (0x145C, 0x145C)),
+        says="before revision 20h its ATS takes invalidations in the wrong byte order",
+        source="drivers/pci/quirks.c, quirk_intel_e2000_no_ats (commit a18615b1cfc0, v6.7)",
+        ats_broken_below=0x20,
     ),
 )
 
