@@ -12,6 +12,7 @@ from pcietune.cli import (
     apply,
     audit,
     explain,
+    mode,
     plan,
     profile,
     record,
@@ -41,6 +42,7 @@ app.command()(audit.audit)
 app.command()(plan.plan)
 app.command()(apply.apply)
 app.command()(restore.restore)
+app.command()(mode.mode)
 app.command()(topo.topo)
 app.command()(record.record)
 app.command()(explain.explain)

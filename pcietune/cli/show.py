@@ -19,6 +19,8 @@ _STYLES = {
     "not": "yellow",
     "PENDING": "yellow",
     "deferred": "yellow",
+    "done": "green",
+    "open": "yellow",
     "refused": "yellow",
     "left": "yellow",
     "pass": "green",

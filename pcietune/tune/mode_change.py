@@ -1,4 +1,4 @@
-"""What a host is judged by on its way to another duty: all of it, or some switch groups."""
+"""What is decided for a host on its way to another duty: for all of it, or some switch groups."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 from pcietune.errors import BadInputError
 from pcietune.model.finding import Subject
 from pcietune.model.profile import ModeName
+from pcietune.model.settings import Settings
 from pcietune.model.switch_group import SwitchGroup
-from pcietune.model.yardstick import Yardstick
 
 
 def named_groups(groups: Sequence[SwitchGroup], names: Sequence[str]) -> tuple[str, ...]:
@@ -32,14 +32,15 @@ def named_groups(groups: Sequence[SwitchGroup], names: Sequence[str]) -> tuple[s
     return tuple(found)
 
 
-def towards(now: Yardstick, mode: ModeName, groups: Sequence[str]) -> Yardstick:
-    """Return what a host is to be judged by in another duty.
+def towards(settings: Settings, mode: ModeName, groups: Sequence[str]) -> Settings:
+    """Return the settings as they are to be for another duty.
 
     Args:
-        now: What it is judged by today; its mode is meaningless if nobody decided one.
+        settings: Those of today.
         mode: The duty.
-        groups: The switch groups that come to it; empty for the whole host.
+        groups: Names of the switch groups that come to it; empty for the whole host.
     """
     if not groups:
-        return replace(now, mode=mode, group_modes={})
-    return replace(now, group_modes={**now.group_modes, **dict.fromkeys(groups, mode)})
+        return replace(settings, mode=mode, group_modes={})
+    modes = {**settings.group_modes, **dict.fromkeys(groups, mode)}
+    return replace(settings, mode=settings.mode or mode, group_modes=modes)

@@ -23,6 +23,7 @@ from pcietune.tune.hand_over import (
     lacking_virtual_functions,
     release_from_vfio,
 )
+from pcietune.tune.mode_change import towards
 
 
 class StepKind(StrEnum):
@@ -85,8 +86,17 @@ class ModeChange:
         return all(step.done for step in self.steps)
 
     def open_after(self, number: int) -> tuple[Finding, ...]:
-        """Return the findings that are open when the first ``number`` steps are done."""
-        return tuple(f for step in self.steps[number:] for f in step.settles)
+        """Return the findings that are open when the first ``number`` steps are done.
+
+        What firmware and the kernel command line mend stays open until the reboot.
+        """
+        reboot = next((i for i, s in enumerate(self.steps) if s.kind is StepKind.REBOOT), 0)
+        return tuple(
+            finding
+            for index, step in enumerate(self.steps)
+            if (max(index, reboot) if step.kind in _BEFORE_A_BOOT else index) >= number
+            for finding in step.settles
+        )
 
 
 Found = Mapping[StepKind, tuple[Finding, ...]]
@@ -212,18 +222,14 @@ def _remedies(kind: StepKind, found: Found, *, instead: str = "", check: str = "
 
 
 def _settings(settings: Settings, mode: ModeName, names: Sequence[str]) -> Step:
-    title = f"decide the mode {mode} in /etc/pcietune/pcietune.yaml"
-    check = "pcietune status"
-    if not names:
-        done = settings.mode is mode and not settings.group_modes
-        return Step(StepKind.SETTINGS, title, done, () if done else (f"mode: {mode}",), check)
-    done = all(settings.group_modes.get(name, settings.mode) is mode for name in names)
-    default = settings.mode or mode
-    others = {n: m for n, m in settings.group_modes.items() if n not in names}
-    modes = others | dict.fromkeys(names, mode)
-    pairs = ", ".join(f'"{name}": {duty}' for name, duty in sorted(modes.items()))
-    command = f"mode: {{default: {default}, {pairs}}}"
-    return Step(StepKind.SETTINGS, title, done, () if done else (command,), check)
+    """Return the step that decides; the file's keys are told in full, as they are to be."""
+    then = towards(settings, mode, names)
+    done = then == settings
+    pairs = ", ".join(f'"{name}": {duty}' for name, duty in sorted(then.group_modes.items()))
+    text = f"mode: {{default: {then.mode}, {pairs}}}" if pairs else f"mode: {then.mode}"
+    title = f"decide {text} in /etc/pcietune/pcietune.yaml"
+    command = f"write there: {text}"
+    return Step(StepKind.SETTINGS, title, done, () if done else (command,), "pcietune status")
 
 
 def _handed(kind: StepKind, title: str, change: HandOver) -> Step:

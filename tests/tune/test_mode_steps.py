@@ -33,8 +33,9 @@ def way(
     settings: Settings = DECIDED,
 ) -> ModeChange:
     host = opened(tree)
-    now = Yardstick(profile, settings.mode or mode, settings.group_modes)
-    audited = audit(host, surveyed(host, profile), towards(now, mode, names))
+    then = towards(settings, mode, names)
+    yardstick = Yardstick(profile, then.mode or mode, then.group_modes)
+    audited = audit(host, surveyed(host, profile), yardstick)
     return mode_steps(host, audited, settings, mode, names)
 
 
@@ -106,6 +107,16 @@ def test_what_is_open_after_a_step_is_what_later_steps_end(tmp_path: Path) -> No
     assert "port.nic-side.DirectTrans" in before - after
 
 
+def test_what_the_kernel_command_line_mends_is_open_until_the_reboot(tmp_path: Path) -> None:
+    change = way(one_switch(tmp_path), ModeName.BAREMETAL)
+    mended = set(step(change, StepKind.KERNEL_ARGS).settles)
+    reboot = change.steps.index(step(change, StepKind.REBOOT))
+
+    assert mended
+    assert mended <= set(change.open_after(reboot))
+    assert mended.isdisjoint(change.open_after(reboot + 1))
+
+
 def test_nothing_is_left_to_do_where_the_host_is_there(tmp_path: Path) -> None:
     tree = one_switch(tmp_path, driver="vfio-pci")
     set_word(tree, NIC_PORT, 0x005D)  # DirectTrans+
@@ -119,7 +130,7 @@ def test_nothing_is_left_to_do_where_the_host_is_there(tmp_path: Path) -> None:
 def test_a_mode_that_nobody_decided_is_the_first_step(tmp_path: Path) -> None:
     change = way(one_switch(tmp_path), ModeName.VM, settings=Settings())
 
-    assert step(change, StepKind.SETTINGS).commands == ("mode: vm",)
+    assert step(change, StepKind.SETTINGS).commands == ("write there: mode: vm",)
 
 
 def test_a_pending_nic_is_left_to_the_start_of_its_vm(tmp_path: Path) -> None:
@@ -140,7 +151,7 @@ def test_one_switch_group_may_go_another_way_than_the_host(tmp_path: Path) -> No
     paths = {f.subject.path for each in change.steps for f in each.settles}
     assert {path for path in paths if path.startswith("0000:20:01.0")} == set()
     assert step(change, StepKind.SETTINGS).commands == (
-        f'mode: {{default: vm, "{SECOND}": baremetal}}',
+        f'write there: mode: {{default: vm, "{SECOND}": baremetal}}',
     )
 
 
