@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pcietune.cli.options import (
     DEFAULT_WAIT_S,
+    ForceAtsOption,
     FromOption,
     InPlaceOption,
     JsonOption,
@@ -18,7 +19,7 @@ from pcietune.cli.options import (
 if TYPE_CHECKING:
     from pcietune.cli.judging import Request
     from pcietune.host.sysfs import SysfsHost
-    from pcietune.model.plan import PlannedWrite
+    from pcietune.model.plan import PlannedStep
     from pcietune.report.outcome import Outcome
 
 
@@ -30,6 +31,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     *,
     in_place: InPlaceOption = False,
     while_in_use: WhileInUseOption = False,
+    force_ats: ForceAtsOption = False,
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,24 +49,30 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     from pcietune.cli.report import print_outcome
     from pcietune.cli.writing import writable_host
     from pcietune.model.profile import ModeName
-    from pcietune.report import text
+    from pcietune.report import text, writes_text
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(tells_channels=as_json)
-    request = Request(profile, None if mode is None else ModeName(mode), writes=True)
+    request = Request(
+        profile,
+        None if mode is None else ModeName(mode),
+        writes=True,
+        while_in_use=while_in_use,
+        force_ats=force_ats,
+    )
     with ExitStack() as until_it_is_told:
         with (
             collecting(outcome),
             writable_host(source, to, in_place=in_place, command="apply", wait_s=wait) as host,
         ):
-            _apply(host, request, outcome, until_it_is_told, while_in_use=while_in_use)
+            _apply(host, request, outcome, until_it_is_told)
         print_outcome(
             outcome,
             outcome.exit_code(),
             as_json=as_json,
             sections=(
                 text.heading(outcome),
-                text.applied(outcome),
+                writes_text.applied(outcome),
                 text.findings(outcome, passes=False),
             ),
         )
@@ -75,42 +83,45 @@ def _apply(
     request: "Request",
     outcome: "Outcome",
     until_it_is_told: ExitStack,
-    *,
-    while_in_use: bool,
 ) -> None:
     """Judge, plan and write; from the first write on a signal ends nothing before it is told."""
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import judge, look_again, record_of_this_boot, this_boot
+    from pcietune.cli.remembering import keep_trials
     from pcietune.host.undo_log import UndoLog
     from pcietune.tune import apply as applying
     from pcietune.tune import plan as planning
-    from pcietune.tune.channels import check_registers
+    from pcietune.tune.adopt import adopt, newly_found
+    from pcietune.tune.channels import check_ways
 
     judge(host, request, outcome)
     if outcome.audit is None or outcome.disabled is not None:
         return
-    outcome.plan = planning.plan(host, outcome.audit, while_in_use=while_in_use)
+    outcome.plan = planning.plan(
+        host, outcome.audit, while_in_use=request.while_in_use, force_ats=request.force_ats
+    )
     outcome.applied = applying.Applied()
     record = record_of_this_boot(host)
-    found = applying.newly_found(outcome.plan, record)
+    found = newly_found(outcome.plan, record)
     unfinished = () if record is None else record.unfinished
-    if not outcome.plan.writes and not found and not unfinished:
+    if not outcome.plan.steps and not found and not unfinished:
         return
-    if outcome.plan.writes:
-        check_registers(host)
+    check_ways(host, outcome.plan)
     interrupts = until_it_is_told.enter_context(held_back())
-    with UndoLog.open(host.files, this_boot(host)) as undo:
+    boot_id = this_boot(host)
+    with UndoLog.open(host.files, boot_id) as undo:
         for entry in found:
             undo.note_found(entry)
-        applying.adopt(unfinished, outcome.plan, undo)
+        adopt(unfinished, outcome.plan, host, undo)
         outcome.applied = applying.apply(
             outcome.plan, host, undo, stop=interrupts.asked, progress=_show_progress
         )
-    outcome.audit = look_again(host, outcome.audit)
+    keep_trials(host, boot_id, outcome.applied)
+    outcome.audit = look_again(host, outcome.audit, outcome.applied.trials)
 
 
-def _show_progress(planned: "PlannedWrite") -> None:
+def _show_progress(planned: "PlannedStep") -> None:
     """Name the write on a terminal's stderr, where it may take long or hang."""
     from pcietune.cli import show
 
-    show.progress(f"{planned.port.address}: {' '.join(planned.wants)}")
+    show.progress(f"{planned.function.address}: {' '.join(planned.wants)}")

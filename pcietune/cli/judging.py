@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from pcietune.cli.remembering import trials_of
 from pcietune.errors import (
     BadInputError,
     ConfigSpaceError,
@@ -14,11 +15,13 @@ from pcietune.errors import (
     SwitchedOffError,
 )
 from pcietune.host.off_switch import why_switched_off
-from pcietune.host.profile_store import LoadedProfile, Origin, Profiles, shipped_profiles
+from pcietune.host.profile_source import LoadedProfile, Origin
+from pcietune.host.profile_store import Profiles, shipped_profiles
 from pcietune.host.settings_file import load_settings
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.trust import check_tree_trusted, check_trusted
 from pcietune.host.undo_log import read_undo_record
+from pcietune.model.ats_proof import NO_TRIALS, AtsTrials
 from pcietune.model.fabric import Fabric
 from pcietune.model.profile import ModeName, Profile
 from pcietune.model.selection import EVERYTHING, Selection
@@ -43,12 +46,16 @@ class Request:
         mode: ``--mode``; None for the setting.
         writes: Whether something is to be written, so that what is believed must be trustworthy.
         selection: Which findings are asked for.
+        while_in_use: Whether to write above functions that VFIO has in use.
+        force_ats: Whether to write ATS Enable where the profile says so.
     """
 
     profile: str | None = None
     mode: ModeName | None = None
     writes: bool = False
     selection: Selection = EVERYTHING
+    while_in_use: bool = False
+    force_ats: bool = False
 
 
 @contextmanager
@@ -165,16 +172,20 @@ def judge_by(
     return audit(host, fabric, yardstick, _memory(host))
 
 
-def look_again(host: SysfsHost, audited: Audit) -> Audit:
-    """Return the host judged as before, from registers as they were last read."""
-    return audit(host, audited.fabric, audited.yardstick, _memory(host))
+def look_again(host: SysfsHost, audited: Audit, seen: AtsTrials) -> Audit:
+    """Return the host judged as before, from registers as they were last read.
+
+    ``seen`` is what this run saw the kernel do about ATS.
+    """
+    return audit(host, audited.fabric, audited.yardstick, _memory(host, seen))
 
 
-def _memory(host: SysfsHost) -> Memory:
+def _memory(host: SysfsHost, seen: AtsTrials = NO_TRIALS) -> Memory:
+    trials = trials_of(host).then(seen)
     try:
-        return Memory(record_of_this_boot(host))
+        return Memory(record_of_this_boot(host), trials)
     except NotPermittedError as error:
-        return Memory(error)
+        return Memory(error, trials)
 
 
 def this_boot(host: SysfsHost) -> str:
@@ -215,5 +226,6 @@ def _tell_if_switched_off(outcome: Outcome) -> None:
 
 
 def _check_trusted(loaded: LoadedProfile) -> None:
-    if loaded.source.origin is not Origin.SHIPPED:
-        check_trusted(loaded.source.path)
+    for source in (loaded.source, *loaded.parents):
+        if source.origin is not Origin.SHIPPED:
+            check_trusted(source.path)

@@ -1,6 +1,7 @@
 """``pcietune plan``."""
 
 from pcietune.cli.options import (
+    ForceAtsOption,
     FromOption,
     JsonOption,
     ModeOption,
@@ -9,12 +10,13 @@ from pcietune.cli.options import (
 )
 
 
-def plan(
+def plan(  # noqa: PLR0913 -- one parameter per option
     profile: ProfileOption = None,
     mode: ModeOption = None,
     source: FromOption = None,
     *,
     while_in_use: WhileInUseOption = False,
+    force_ats: ForceAtsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the exact writes that apply would make; exit 3 if there are any.
@@ -27,7 +29,7 @@ def plan(
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
-    from pcietune.report import text
+    from pcietune.report import text, writes_text
     from pcietune.report.outcome import Outcome
     from pcietune.tune import plan as planning
 
@@ -35,10 +37,12 @@ def plan(
     with collecting(outcome), open_host(source) as host:
         judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
         if outcome.audit is not None:
-            outcome.plan = planning.plan(host, outcome.audit, while_in_use=while_in_use)
+            outcome.plan = planning.plan(
+                host, outcome.audit, while_in_use=while_in_use, force_ats=force_ats
+            )
     print_outcome(
         outcome,
         outcome.plan_exit_code(),
         as_json=as_json,
-        sections=(text.heading(outcome), text.plan(outcome)),
+        sections=(text.heading(outcome), writes_text.plan(outcome)),
     )

@@ -38,7 +38,7 @@ def restore(  # noqa: PLR0913 -- one parameter per option
     from pcietune.cli.judging import collecting
     from pcietune.cli.report import print_outcome
     from pcietune.cli.writing import writable_host
-    from pcietune.report import text
+    from pcietune.report import text, writes_text
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(tells_channels=as_json)
@@ -52,7 +52,7 @@ def restore(  # noqa: PLR0913 -- one parameter per option
             outcome,
             outcome.exit_code(),
             as_json=as_json,
-            sections=(text.heading(outcome), text.restored(outcome)),
+            sections=(text.heading(outcome), writes_text.restored(outcome)),
         )
 
 

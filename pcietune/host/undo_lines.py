@@ -7,7 +7,15 @@ import msgspec
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
-from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord
+from pcietune.model.undo import (
+    AttributeChange,
+    Change,
+    GroupTypeChange,
+    Outcome,
+    RecordedChange,
+    RegisterChange,
+    UndoRecord,
+)
 
 _FORMAT = "pcietune undo record"
 _VERSION = 1
@@ -40,9 +48,25 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="run"):
 
 
 class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun"):
-    """A change that is about to be made."""
+    """A change of a register that is about to be made."""
 
-    change: UndoEntry
+    change: RegisterChange
+
+
+class BegunAttribute(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun-attribute"
+):
+    """A change of a sysfs attribute that is about to be made."""
+
+    change: AttributeChange
+
+
+class BegunGroupType(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="begun-group-type"
+):
+    """A switch of an IOMMU group's type that is about to be made."""
+
+    change: GroupTypeChange
 
 
 class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="settled"):
@@ -58,10 +82,21 @@ class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sett
 class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="found"):
     """Wanted bits that were already set."""
 
-    change: UndoEntry
+    change: RegisterChange
 
 
-Line = Header | Run | Begun | Settled | Found
+Line = Header | Run | Begun | BegunAttribute | BegunGroupType | Settled | Found
+
+
+def begun(change: Change) -> Begun | BegunAttribute | BegunGroupType:
+    """Return the line of a change that is about to be made."""
+    match change:
+        case RegisterChange():
+            return Begun(change)
+        case AttributeChange():
+            return BegunAttribute(change)
+        case GroupTypeChange():
+            return BegunGroupType(change)
 
 
 def encode_lines(lines: Iterable[Line]) -> bytes:
@@ -88,18 +123,18 @@ def decode_record(data: bytes, path: Path) -> UndoRecord:
     if not isinstance(header, Header) or header.format != _FORMAT or header.version != _VERSION:
         raise _broken(path, 1, f"it is not the header of a {_FORMAT}, version {_VERSION}")
     changes: list[RecordedChange] = []
-    begun: dict[str, list[int]] = {}  # by group: which changes have not ended yet
-    found: list[UndoEntry] = []
+    open_ones: dict[str, list[int]] = {}  # by group: which changes have not ended yet
+    found: list[RegisterChange] = []
     first_of_run = 0
     for number, line in enumerate(lines[1:], start=2):
         match line:
-            case Begun(change):
-                begun.setdefault(change.group, []).append(len(changes))
+            case Begun(change) | BegunAttribute(change) | BegunGroupType(change):
+                open_ones.setdefault(change.group, []).append(len(changes))
                 changes.append(RecordedChange(change, Outcome.BEGUN))
             case Run():
                 first_of_run = len(changes)
             case Settled(group, outcome):
-                ended = begun.pop(group, [])
+                ended = open_ones.pop(group, [])
                 if outcome is Outcome.UNDONE:
                     ended = _of_group(changes, group, first_of_run)
                 for index in ended:
@@ -124,7 +159,7 @@ def _decode(line: bytes, path: Path, number: int) -> Line:
 
 
 def _decode_address(_kind: type, value: object) -> PciAddress:
-    """Decode the one class of an UndoEntry that msgspec does not know."""
+    """Decode the one class of a change that msgspec does not know."""
     return PciAddress.parse(str(value))
 
 

@@ -1,6 +1,5 @@
 """The undo record on disk: every change stands there before it is made."""
 
-import errno
 import os
 from dataclasses import replace
 from typing import Self
@@ -14,19 +13,20 @@ from pcietune.host.run_files import (
     open_run_file,
     run_path,
     sync_run_directory,
+    write_all,
 )
 from pcietune.host.undo_lines import (
-    Begun,
     Found,
     Header,
     Line,
     Run,
     Settled,
+    begun,
     decode_record,
     encode_lines,
     whole_lines,
 )
-from pcietune.model.undo import Outcome, UndoEntry, UndoRecord
+from pcietune.model.undo import Change, Outcome, RegisterChange, UndoRecord
 
 _RECORD = "undo.jsonl"
 _NEW_RECORD = "undo.jsonl.new"
@@ -61,7 +61,7 @@ class UndoLog:
         self._files = files
         self._descriptor = descriptor
         self._run_told = False
-        self._known = [change.entry for change in record.changes] + list(record.found)
+        self._known = _registers(*(c.entry for c in record.changes), *record.found)
 
     @classmethod
     def open(cls, files: HostFiles, boot_id: str) -> Self:
@@ -86,16 +86,16 @@ class UndoLog:
             raise cannot_keep(_WHAT, files, error) from error
         return cls(files, record, descriptor)
 
-    def begin(self, entry: UndoEntry) -> None:
+    def begin(self, entry: Change) -> None:
         """Record a change that is about to be made.
 
         Raises:
             NotPermittedError: The record cannot be kept.
         """
-        lines = [Begun(entry)] if self._run_told else [Run(__version__), Begun(entry)]
+        lines = [begun(entry)] if self._run_told else [Run(__version__), begun(entry)]
         self._append(*lines)
         self._run_told = True
-        self._known.append(entry)
+        self._known += _registers(entry)
 
     def settle(self, group: str, *, kept: bool) -> None:
         """Record how changes of a switch group ended; which they are, the UndoStore says.
@@ -105,7 +105,7 @@ class UndoLog:
         """
         self._append(Settled(group, Outcome.KEPT if kept else Outcome.UNDONE))
 
-    def note_found(self, entry: UndoEntry) -> None:
+    def note_found(self, entry: RegisterChange) -> None:
         """Record wanted bits that were already set, but not those that the record knows.
 
         Raises:
@@ -132,7 +132,7 @@ class UndoLog:
             self._descriptor = open_run_file(self._files, _RECORD, _APPEND)
         except OSError as error:
             raise cannot_keep(_WHAT, self._files, error) from error
-        self._known = [change.entry for change in record.changes] + list(record.found)
+        self._known = _registers(*(c.entry for c in record.changes), *record.found)
 
     def close(self) -> None:
         """Close the file."""
@@ -149,10 +149,14 @@ class UndoLog:
         data = encode_lines(lines)
         length = os.fstat(self._descriptor).st_size
         try:
-            _write(self._descriptor, data)
+            write_all(self._descriptor, data)
         except OSError as error:
             os.ftruncate(self._descriptor, length)
             raise cannot_keep(_WHAT, self._files, error) from error
+
+
+def _registers(*changes: Change) -> list[RegisterChange]:
+    return [change for change in changes if isinstance(change, RegisterChange)]
 
 
 def _read(files: HostFiles) -> bytes:
@@ -165,21 +169,14 @@ def _replace(files: HostFiles, record: UndoRecord) -> None:
     """Write the whole record anew; a kill leaves the one before or this one."""
     lines: list[Line] = [Header(record.boot_id, __version__)]
     for change in record.changes:
-        lines += [Run(__version__), Begun(change.entry)]
+        lines += [Run(__version__), begun(change.entry)]
         if change.outcome is not Outcome.BEGUN:
             lines.append(Settled(change.entry.group, change.outcome))
     lines += [Found(entry) for entry in record.found]
     descriptor = open_run_file(files, _NEW_RECORD, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        _write(descriptor, encode_lines(lines))
+        write_all(descriptor, encode_lines(lines))
     finally:
         os.close(descriptor)
     run_path(files, _NEW_RECORD).replace(run_path(files, _RECORD))
     sync_run_directory(files)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    """Write all of ``data`` and wait until it is on the disk."""
-    if os.write(descriptor, data) < len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    os.fsync(descriptor)

@@ -1,49 +1,53 @@
-"""The masked writes that turn writable failing findings into passes."""
+"""What is to be done, by pcietune or by the kernel, so that failing findings become passes."""
 
 from dataclasses import dataclass
 
-from pcietune.errors import PcietuneError
+from pcietune.model.ats_proof import AtsProof
 from pcietune.model.function import PciFunction
-from pcietune.model.undo import UndoEntry
+from pcietune.model.undo import AttributeChange, GroupTypeChange, RegisterChange
 from pcietune.registers.fields import MaskedWrite
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWrite:
-    """One masked write of one port's ACS Control.
+    """One masked write of one register.
 
     Attributes:
         group: Location of the switch group's topmost upstream port.
-        port: The port.
+        function: Whose register it is.
         register: Name of the register, as lspci has it.
         old: The whole word, as read.
         write: The change.
         wants: The controls in lspci's spelling: ``DirectTrans+``.
         finding_ids: The findings that it turns into passes.
-        watched: The functions below, none of which may be in use by VFIO when it is made.
+        watched: The functions none of which may be in use by VFIO when it is made.
+        unbound: Whether the function itself must not be VFIO's, used or not.
+        risk: What may come of it that must be said before and after; None if nothing.
     """
 
     group: str
-    port: PciFunction
+    function: PciFunction
     register: str
     old: int
     write: MaskedWrite
     wants: tuple[str, ...]
     finding_ids: tuple[str, ...]
     watched: tuple[PciFunction, ...] = ()
+    unbound: bool = False
+    risk: str | None = None
 
     @property
     def new(self) -> int:
         """The whole word after the write."""
         return self.write.merge(self.old)
 
-    def undo_entry(self, old: int) -> UndoEntry:
+    def undo_entry(self, old: int) -> RegisterChange:
         """Return what must be recorded before the write; ``old`` is the word read just now."""
-        return UndoEntry(
+        return RegisterChange(
             group=self.group,
-            location=self.port.location,
-            address=self.port.address,
-            id=self.port.id,
+            location=self.function.location,
+            address=self.function.address,
+            id=self.function.id,
             offset=self.write.offset,
             mask=self.write.mask,
             old=old & self.write.mask,
@@ -52,15 +56,102 @@ class PlannedWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
-    """A wanted write that is not made in this run.
+class PlannedAttribute:
+    """One write of one sysfs attribute.
 
     Attributes:
-        planned: The write.
+        group: As of a PlannedWrite; so are function, wants and finding_ids.
+        register: The attribute's name: ``power/control``.
+        old: What it holds, as read.
+        new: What it is to hold.
+    """
+
+    group: str
+    function: PciFunction
+    register: str
+    old: str
+    new: str
+    wants: tuple[str, ...]
+    finding_ids: tuple[str, ...]
+
+    def undo_entry(self, old: str) -> AttributeChange:
+        """Return what must be recorded before the write; ``old`` was read just now."""
+        return AttributeChange(
+            group=self.group,
+            location=self.function.location,
+            address=self.function.address,
+            id=self.function.id,
+            attribute=self.register,
+            old=old,
+            new=self.new,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSwitch:
+    """An IOMMU group's type, to be switched and switched back, so that the kernel sets ATS.
+
+    Attributes:
+        group: As of a PlannedWrite; so are function, wants and finding_ids.
+        iommu_group: The group's number.
+        old: Its type, as read: ``identity``, ``DMA`` or ``DMA-FQ``.
+        new: The type for the moment. Translating: Enable is looked at then; else afterwards.
+        ats_control: Offset of the function's ATS Control, in bytes.
+    """
+
+    group: str
+    function: PciFunction
+    iommu_group: int
+    old: str
+    new: str
+    ats_control: int
+    wants: tuple[str, ...]
+    finding_ids: tuple[str, ...]
+
+    @property
+    def register(self) -> str:
+        """What is written, as sysfs names it from the function on."""
+        return "iommu_group/type"
+
+    @property
+    def proves(self) -> bool:
+        """Whether it only shows that ATS can come on, and leaves it as it is."""
+        return self.old == "identity"
+
+    @property
+    def proof(self) -> AtsProof:
+        """What it proves if Enable is seen."""
+        return AtsProof(self.function.location, self.function.id)
+
+    def undo_entry(self, old: str) -> GroupTypeChange:
+        """Return what must be recorded before the switch; ``old`` was read just now."""
+        return GroupTypeChange(
+            group=self.function.location,
+            location=self.function.location,
+            address=self.function.address,
+            id=self.function.id,
+            iommu_group=self.iommu_group,
+            old=old,
+            new=self.new,
+        )
+
+
+PlannedChange = PlannedWrite | PlannedAttribute
+"""What stays when a switch group is done, and is all made or not at all."""
+
+PlannedStep = PlannedChange | PlannedSwitch
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A wanted step that is not taken in this run.
+
+    Attributes:
+        planned: The step.
         reason: Why not, in one sentence.
     """
 
-    planned: PlannedWrite
+    planned: PlannedStep
     reason: str
 
 
@@ -70,44 +161,28 @@ class Plan:
 
     Attributes:
         writes: In the order in which they are made, switch group by switch group.
-        deferred: Writes that wait until a function is no longer in use.
-        refused: Writes that pcietune will not make.
+        switches: What the kernel is made to do for NICs of a switch group once that is written.
+        deferred: Steps that wait until a function is no longer in use.
+        refused: Steps that pcietune will not take.
+        beyond: Steps that only a live kernel can take, of a recorded host.
         unreadable: Switch groups that are not begun, since something in them could not be read.
         found: What is set already and pcietune did not set: restore must leave it.
     """
 
-    writes: tuple[PlannedWrite, ...] = ()
+    writes: tuple[PlannedChange, ...] = ()
+    switches: tuple[PlannedSwitch, ...] = ()
     deferred: tuple[HeldBack, ...] = ()
     refused: tuple[HeldBack, ...] = ()
+    beyond: tuple[HeldBack, ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()
-    found: tuple[UndoEntry, ...] = ()
+    found: tuple[RegisterChange, ...] = ()
 
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """All that apply would do."""
+        return (*self.writes, *self.switches)
 
-@dataclass(slots=True)
-class WriteDone:
-    """A write that was begun.
-
-    Attributes:
-        planned: What was to be done.
-        old: The word just before.
-        made: Whether the kernel took the write.
-        readback: The word just after; None if it was not read.
-    """
-
-    planned: PlannedWrite
-    old: int
-    made: bool = False
-    readback: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFailure:
-    """A switch group whose change failed.
-
-    Attributes:
-        group: Its name.
-        error: What went wrong, and whether the group is as it was found.
-    """
-
-    group: str
-    error: PcietuneError
+    @property
+    def held(self) -> tuple[HeldBack, ...]:
+        """All that apply would not do though it is wanted."""
+        return (*self.deferred, *self.refused, *self.beyond)

@@ -8,7 +8,7 @@ from pcietune.address import PciAddress
 
 
 @dataclass(frozen=True, slots=True)
-class UndoEntry:
+class RegisterChange:
     """One masked change of one 16-bit register.
 
     Attributes:
@@ -32,6 +32,54 @@ class UndoEntry:
     new: int
 
 
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """One change of a function's sysfs attribute.
+
+    Attributes:
+        group: As of a RegisterChange; so are location, address and id.
+        attribute: Its name: ``power/control``.
+        old: What it held before.
+        new: What it was to hold.
+    """
+
+    group: str
+    location: str
+    address: PciAddress
+    id: str
+    attribute: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTypeChange:
+    """One switch of an IOMMU group's default domain, which ends where it began.
+
+    It belongs to no switch group's change: what it is settled with is the function alone.
+
+    Attributes:
+        group: The location of the function for whose sake it is made.
+        location: The same.
+        address: Of the function when the change was made.
+        id: Vendor and Device ID.
+        iommu_group: Number of the function's IOMMU group.
+        old: The type before and after: ``identity``, ``DMA`` or ``DMA-FQ``.
+        new: The type for the moment.
+    """
+
+    group: str
+    location: str
+    address: PciAddress
+    id: str
+    iommu_group: int
+    old: str
+    new: str
+
+
+Change = RegisterChange | AttributeChange | GroupTypeChange
+
+
 class Outcome(StrEnum):
     """How a recorded change ended."""
 
@@ -44,8 +92,18 @@ class Outcome(StrEnum):
 class RecordedChange:
     """A change and how it ended."""
 
-    entry: UndoEntry
+    entry: Change
     outcome: Outcome
+
+    @property
+    def stands(self) -> bool:
+        """Whether there may be something to put back.
+
+        A switch of a group's type never stays: once it is said to have ended it has gone back.
+        """
+        if isinstance(self.entry, GroupTypeChange):
+            return self.outcome is Outcome.BEGUN
+        return self.outcome is not Outcome.UNDONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +118,10 @@ class UndoRecord:
 
     boot_id: str
     changes: tuple[RecordedChange, ...] = ()
-    found: tuple[UndoEntry, ...] = ()
+    found: tuple[RegisterChange, ...] = ()
 
     @property
-    def unfinished(self) -> tuple[UndoEntry, ...]:
+    def unfinished(self) -> tuple[Change, ...]:
         """Changes whose run has not said how they ended."""
         return tuple(c.entry for c in self.changes if c.outcome is Outcome.BEGUN)
 
@@ -74,7 +132,7 @@ class UndoStore(Protocol):
     Every method raises NotPermittedError where the record cannot be kept.
     """
 
-    def begin(self, entry: UndoEntry) -> None:
+    def begin(self, entry: Change) -> None:
         """Record a change that is about to be made."""
 
     def settle(self, group: str, *, kept: bool) -> None:
@@ -84,5 +142,5 @@ class UndoStore(Protocol):
         that it had said were kept.
         """
 
-    def note_found(self, entry: UndoEntry) -> None:
+    def note_found(self, entry: RegisterChange) -> None:
         """Record wanted bits that were already set, which restore must leave."""

@@ -3,7 +3,7 @@
 from pcietune.registers.capability_list import ExtendedCapabilityId, find_extended
 from pcietune.registers.capability_registers import CapabilityRegisters
 from pcietune.registers.config_space import ConfigSpace
-from pcietune.registers.fields import BitField
+from pcietune.registers.fields import BitField, MaskedWrite
 
 _CAPABILITY = 0x04  # ATS Capability Register, 16 bits, read-only
 _INVALIDATE_QUEUE_DEPTH = BitField(0, 5)  # 0 stands for 32
@@ -13,6 +13,7 @@ _RELAXED_ORDERING = BitField(7)
 _CONTROL = 0x06  # ATS Control Register, 16 bits
 _SMALLEST_TRANSLATION_UNIT = BitField(0, 5)  # log2 of 4096-byte blocks
 _ENABLE = BitField(15)
+ENABLE_MASK = 0x8000
 
 
 class Ats(CapabilityRegisters):
@@ -30,6 +31,11 @@ class Ats(CapabilityRegisters):
     def capability(self) -> int:
         """ATS Capability, 16 bits."""
         return self._word(_CAPABILITY)
+
+    @property
+    def control_offset(self) -> int:
+        """Of ATS Control, in bytes from the start of Configuration Space."""
+        return self.offset + _CONTROL
 
     @property
     def control(self) -> int:
@@ -65,3 +71,9 @@ class Ats(CapabilityRegisters):
     def enabled(self) -> bool:
         """Whether the function may send translation requests and cache translations."""
         return bool(_ENABLE.get(self.control))
+
+    def write_enable(self) -> MaskedWrite:
+        """Return the write that sets Enable and leaves the Smallest Translation Unit as it is."""
+        return MaskedWrite(
+            offset=self.control_offset, width=2, value=ENABLE_MASK, mask=ENABLE_MASK
+        )

@@ -114,14 +114,18 @@ class FindingDocument(Part):
 
 
 class WriteDocument(Part):
-    """One masked write. Words are hex with the register's width."""
+    """One write. Words of registers are hex with the register's width.
+
+    An IOMMU group's type is switched for a moment: ``new`` is what it is then, ``readback`` what
+    it is in the end.
+    """
 
     path: Location
     address: str
     register: str
-    offset: str
+    offset: Annotated[str | None, Meta(description="null of a sysfs attribute")]
     old: str
-    mask: str
+    mask: Annotated[str | None, Meta(description="null of a sysfs attribute")]
     new: str
     readback: Annotated[str | None, Meta(description="null in a plan")]
 

@@ -72,7 +72,7 @@ class Outcome:
         if self.audit is not None:
             codes += [f.code for f in self.audit.findings if f.state is State.ERROR]
         plan = self.plan
-        if plan is not None and (plan.writes or plan.deferred or plan.refused):
+        if plan is not None and (plan.steps or plan.deferred or plan.refused):
             codes.append(ExitCode.DIFFERS)
         return ExitCode.of_several(codes)
 
@@ -82,10 +82,11 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether a register differs now because of this run."""
-        return bool(
-            (self.applied is not None and self.applied.kept)
-            or (self.restoration is not None and self.restoration.restored)
+        """Whether a register or attribute differs now because of this run."""
+        if self.restoration is not None and self.restoration.restored:
+            return True
+        return self.applied is not None and bool(
+            self.applied.kept or any(done.healed for done in self.applied.switched)
         )
 
     def remedies(self) -> list[Remedy]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from pcietune.model.finding import Finding, Remedy, State
-from pcietune.model.plan import HeldBack, Plan, PlannedWrite
 from pcietune.model.severity import Severity
 from pcietune.report.outcome import Outcome
 from pcietune.tune.judge_redirection import ID as REDIRECTION
@@ -153,80 +152,3 @@ def _summary(outcome: Outcome) -> Iterable[str]:
 
 def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def plan(outcome: Outcome) -> Iterable[str]:
-    """Yield the exact writes of a plan, and what is held back."""
-    if outcome.plan is None:
-        return
-    yield ""
-    if outcome.plan.unreadable:
-        yield "What is to be written is not known where something could not be read."
-    elif not outcome.plan.writes:
-        yield "nothing to write"
-    for name, writes in groupby(outcome.plan.writes, key=lambda w: w.group):
-        yield f"switch group {name}"
-        for planned in writes:
-            yield f"  {_write(planned, planned.old)}"
-    yield from _held(outcome.plan)
-
-
-def _write(planned: PlannedWrite, old: int) -> str:
-    return (
-        f"{planned.port.address}  {planned.register} at {planned.write.offset:#05x}: "
-        f"{old:#06x} -> {planned.write.merge(old):#06x} (mask {planned.write.mask:#06x}, "
-        f"{' '.join(planned.wants)})"
-    )
-
-
-def _held(plan: Plan) -> Iterable[str]:
-    def lines(word: str, held_back: Sequence[HeldBack]) -> Iterable[str]:
-        for held in held_back:
-            wants = " ".join(held.planned.wants)
-            yield f"{word}  {held.planned.port.address} {wants}: {held.reason}"
-
-    yield from lines("deferred", plan.deferred)
-    yield from lines("refused", plan.refused)
-    if plan.deferred:
-        yield "  try: stop the VM, or --while-in-use"
-    for group, reason in plan.unreadable:
-        yield f"not begun  switch group {group}: {reason}"
-
-
-def applied(outcome: Outcome) -> Iterable[str]:
-    """Yield what was written, rolled back and held back."""
-    if outcome.applied is None or outcome.plan is None:
-        return
-    yield ""
-    if outcome.applied.interrupted:
-        yield "interrupted: everything written in this run was undone"
-    for name, writes in groupby(outcome.applied.kept, key=lambda w: w.planned.group):
-        yield f"switch group {name}"
-        for done in writes:
-            readback = "?" if done.readback is None else f"{done.readback:#06x}"
-            yield f"  {_write(done.planned, done.old)}, reads {readback}"
-    for failure in outcome.applied.failures:
-        yield f"FAILED  switch group {failure.group}: {failure.error}"
-        if failure.error.hint:
-            yield f"  try: {failure.error.hint}"
-    if not outcome.applied.kept and not outcome.applied.failures:
-        yield "nothing was written"
-    yield from _held(outcome.plan)
-
-
-def restored(outcome: Outcome) -> Iterable[str]:
-    """Yield what was put back and what was left."""
-    restoration = outcome.restoration
-    if restoration is None:
-        return
-    for back in restoration.restored:
-        yield (
-            f"{back.port.address}  ACSCtl at {back.entry.offset:#05x}: {back.old:#06x} -> "
-            f"{back.readback:#06x} (mask {back.entry.mask:#06x})"
-        )
-    for left in restoration.left:
-        yield f"left  {left.entry.address}: {left.reason}"
-    for entry in restoration.found:
-        yield f"left  {entry.address}: set before this boot's first apply"
-    if not restoration.restored:
-        yield "nothing to put back"

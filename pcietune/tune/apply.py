@@ -1,23 +1,25 @@
-"""Apply a plan: all writes of a switch group or none of them."""
+"""Apply a plan: all changes of a switch group or none of them, then what the kernel is to do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from pcietune.errors import (
     ExitCode,
-    IgnoredWriteError,
     InconsistentHostError,
     NotPermittedError,
     PcietuneError,
     RolledBackError,
 )
 from pcietune.model.access import HostAccess
-from pcietune.model.plan import GroupFailure, Plan, PlannedWrite, WriteDone
-from pcietune.model.undo import UndoEntry, UndoRecord, UndoStore
-from pcietune.registers.fields import MaskedWrite
-from pcietune.tune.vfio_use import check_unused
+from pcietune.model.ats_proof import AtsTrials
+from pcietune.model.done import Done, GroupFailure, SwitchDone
+from pcietune.model.plan import HeldBack, Plan, PlannedStep
+from pcietune.model.undo import UndoStore
+from pcietune.tune.make_change import begin, make, put_back, read_again
+from pcietune.tune.switch_type import switch_type
+
+_TRY = "pcietune restore tries again; a reboot resets the registers"
 
 
 @dataclass(slots=True)
@@ -25,14 +27,26 @@ class Applied:
     """What a run of apply did.
 
     Attributes:
-        kept: Writes that stand.
+        kept: Changes that stand.
+        switched: IOMMU groups whose type was switched and put back.
+        held: Switches that could not be made though they were planned.
         failures: Switch groups that could not be changed.
-        interrupted: Whether it was asked to stop, and undid all it had done.
+        interrupted: Whether it was asked to stop, and undid all it had written.
     """
 
-    kept: list[WriteDone] = field(default_factory=list)
+    kept: list[Done] = field(default_factory=list)
+    switched: list[SwitchDone] = field(default_factory=list)
+    held: list[HeldBack] = field(default_factory=list)
     failures: list[GroupFailure] = field(default_factory=list)
     interrupted: bool = False
+
+    @property
+    def trials(self) -> AtsTrials:
+        """What was seen the kernel do about functions' ATS."""
+        return AtsTrials(
+            frozenset(done.planned.proof for done in self.switched if done.enabled),
+            frozenset(done.planned.proof for done in self.switched if not done.enabled),
+        )
 
     def exit_code(self) -> ExitCode:
         """Return the exit code that the run alone asks for."""
@@ -48,171 +62,130 @@ def apply(
     undo: UndoStore,
     *,
     stop: Callable[[], bool],
-    progress: Callable[[PlannedWrite], None],
+    progress: Callable[[PlannedStep], None],
 ) -> Applied:
-    """Make the plan's writes, one switch group after the other.
+    """Take the plan's steps, one switch group after the other.
 
-    A group in which a write fails is rolled back and the next one is begun; but a refusal by the
-    kernel or an undo record that cannot be kept would meet every group, so it ends the run.
+    A group in which a change fails is rolled back and the next one is begun; but a refusal by the
+    kernel or an undo record that cannot be kept would meet every group, so it ends the run. A
+    group's switches come when its changes stand, and each is by itself: it ends where it began.
 
     Args:
         plan: What to do.
         host: Where.
         undo: Has recorded each change before it is made.
-        stop: Asked before each write whether to stop; then everything of this run is undone.
-        progress: Told of each write before it is made.
+        stop: Asked before each step whether to stop; then everything of this run is undone.
+        progress: Told of each step before it is taken.
     """
-    applied = Applied()
-    for name, writes in groupby(plan.writes, key=lambda planned: planned.group):
-        begun: list[WriteDone] = []
-        try:
-            for planned in writes:
-                if stop():
-                    break
-                progress(planned)
-                _make(planned, host, undo, begun)
-            if not stop():
-                undo.settle(name, kept=True)
-        except PcietuneError as error:
-            applied.failures.append(GroupFailure(name, _roll_back(begun, host, undo, name, error)))
-            if isinstance(error, NotPermittedError):
-                break
-            continue
-        except BaseException:  # a bug, or no memory left: no reason to leave half a group behind
-            if not _undo(begun, host):
-                undo.settle(name, kept=False)
-            raise
-        if stop():
-            applied.interrupted = True
-            _undo_all(applied, begun, host, undo)
+    run = _Run(plan, host, undo, stop, progress)
+    for name in dict.fromkeys(step.group for step in plan.steps):
+        if not run.change(name) or not run.switch(name):
             break
-        applied.kept += begun
-    _read_again(applied.kept, host)
-    return applied
+    for done in run.applied.kept:
+        read_again(done, host)
+    return run.applied
 
 
-def adopt(unfinished: Sequence[UndoEntry], plan: Plan, undo: UndoStore) -> None:
-    """Record that what a killed run had begun stands; to be called before ``apply``.
+@dataclass(slots=True)
+class _Run:
+    """One run at work; each method returns whether to go on with the next switch group."""
 
-    Else a rollback would record the killed run's changes as undone, which nobody undid. Whether a
-    change was made before the kill is told by the register, also to restore. What was begun in a
-    group that cannot be read stays open.
-    """
-    unread = {name for name, _ in plan.unreadable}
-    for name in dict.fromkeys(entry.group for entry in unfinished):
-        if name not in unread:
-            undo.settle(name, kept=True)
+    plan: Plan
+    host: HostAccess
+    undo: UndoStore
+    stop: Callable[[], bool]
+    progress: Callable[[PlannedStep], None]
+    applied: Applied = field(default_factory=Applied)
+    failed: set[str] = field(default_factory=set)
 
-
-def newly_found(plan: Plan, record: UndoRecord | None) -> list[UndoEntry]:
-    """Return what the plan found set and no record of this boot knows: restore must leave it."""
-    if record is None:
-        return list(plan.found)
-    known = {
-        (entry.location, entry.offset, bit)
-        for entry in (*record.found, *(change.entry for change in record.changes))
-        for bit in _bits(entry.mask)
-    }
-    return [e for e in plan.found if (e.location, e.offset, e.mask) not in known]
-
-
-def _bits(mask: int) -> list[int]:
-    return [1 << bit for bit in range(mask.bit_length()) if mask >> bit & 1]
-
-
-def _make(planned: PlannedWrite, host: HostAccess, undo: UndoStore, begun: list[WriteDone]) -> None:
-    """Make one write and compare what the register then reads, the bits beside it included."""
-    check_unused(host, planned.watched)
-    config = host.config(planned.port)
-    old = config.read_word_again(planned.write.offset)
-    undo.begin(planned.undo_entry(old))
-    done = WriteDone(planned, old)
-    begun.append(done)
-    host.write(planned.port, planned.write)
-    done.made = True
-    done.readback = config.read_word_again(planned.write.offset)
-    if done.readback != planned.write.merge(old):
-        raise IgnoredWriteError(
-            f"{planned.port.address}: wrote {planned.write.value:#06x} under mask "
-            f"{planned.write.mask:#06x} to {planned.register} ({old:#06x}), but it reads "
-            f"{done.readback:#06x}",
-            hint="the bits may be read-only on this port, or firmware may hold them",
-        )
-
-
-def _read_again(kept: list[WriteDone], host: HostAccess) -> None:
-    """Let what is judged next be what holds now, not what each read back when it was written."""
-    for done in kept:
-        with suppress(PcietuneError):  # who judges the port meets that, too
-            host.config(done.planned.port).read_word_again(done.planned.write.offset)
-
-
-def _roll_back(
-    begun: list[WriteDone], host: HostAccess, undo: UndoStore, name: str, error: PcietuneError
-) -> PcietuneError:
-    """Undo a group's writes and return the error to tell: with how that went."""
-    stuck = _undo(begun, host)
-    if stuck:
-        return InconsistentHostError(
-            f"{error}; undoing failed too: {'; '.join(stuck)}",
-            hint="pcietune restore tries again; a reboot resets the registers",
-        )
-    with suppress(NotPermittedError):  # then the record shows changes begun, which is true too
-        undo.settle(name, kept=False)
-    if not any(done.made for done in begun):
-        return error
-    return RolledBackError(f"{error}; the switch group is as it was found", hint=error.hint)
-
-
-def _undo_all(applied: Applied, begun: list[WriteDone], host: HostAccess, undo: UndoStore) -> None:
-    """Undo everything of this run, last first."""
-    done = [*applied.kept, *begun]
-    applied.kept.clear()
-    stuck = _undo(done, host)
-    if stuck:
-        error = InconsistentHostError(
-            f"interrupted; undoing failed: {'; '.join(stuck)}",
-            hint="pcietune restore tries again; a reboot resets the registers",
-        )
-        applied.failures.append(GroupFailure(done[-1].planned.group, error))
-        return
-    with suppress(NotPermittedError):  # as in _roll_back
-        for name in dict.fromkeys(write.planned.group for write in done):
-            undo.settle(name, kept=False)
-
-
-def _undo(done: list[WriteDone], host: HostAccess) -> list[str]:
-    """Put back every write, last first; return what could not be put back."""
-    stuck = []
-    for write in reversed(done):
-        planned = write.planned
+    def change(self, name: str) -> bool:
+        """Make all changes of a switch group or none of them."""
+        begun: list[Done] = []
         try:
-            found = _put_back(write, host)
-        except PcietuneError as failure:
-            stuck.append(str(failure))
-            continue
-        if found != write.old:
-            stuck.append(
-                f"{planned.port.address}: {planned.register} was {write.old:#06x} and reads "
-                f"{found:#06x}"
-            )
-    return stuck
-
-
-def _put_back(write: WriteDone, host: HostAccess) -> int:
-    """Put back one write's bits; return the whole word then."""
-    change = write.planned.write
-    config = host.config(write.planned.port)
-    try:
-        found = config.read_word_again(change.offset)
-    except PcietuneError:
-        if write.made:
+            for planned in self.plan.writes:
+                if planned.group != name:
+                    continue
+                if self.stop():
+                    break
+                self.progress(planned)
+                done = begin(planned, self.host, self.undo)
+                begun.append(done)
+                make(done, self.host)
+            if begun and not self.stop():
+                self.undo.settle(name, kept=True)
+        except PcietuneError as error:
+            self.failed.add(name)
+            self.applied.failures.append(GroupFailure(name, self._roll_back(begun, name, error)))
+            return not isinstance(error, NotPermittedError)
+        except BaseException:  # whatever it is must not leave a switch group half changed
+            stuck = _undo(begun, self.host)
+            if not stuck:
+                with suppress(NotPermittedError):
+                    self.undo.settle(name, kept=False)
             raise
-        return write.old  # the kernel had not taken the write: nothing is to be put back
-    back = MaskedWrite(
-        offset=change.offset, width=change.width, value=write.old & change.mask, mask=change.mask
-    )
-    if back.holds_in(found):
-        return found
-    host.write(write.planned.port, back)
-    return config.read_word_again(change.offset)
+        if self.stop():
+            self._undo_all(begun)
+            return False
+        self.applied.kept += begun
+        return True
+
+    def switch(self, name: str) -> bool:
+        """Switch the type of IOMMU groups and back, unless the switch group's changes failed."""
+        for planned in self.plan.switches:
+            if planned.group != name or name in self.failed:
+                continue
+            if self.stop():
+                self._undo_all([])
+                return False
+            self.progress(planned)
+            try:
+                self.applied.switched.append(switch_type(planned, self.host, self.undo))
+            except (InconsistentHostError, NotPermittedError) as error:
+                self.applied.failures.append(GroupFailure(name, error))
+                if isinstance(error, NotPermittedError):
+                    return False
+            except PcietuneError as error:
+                self.applied.held.append(HeldBack(planned, str(error)))
+        return True
+
+    def _roll_back(self, begun: list[Done], name: str, error: PcietuneError) -> PcietuneError:
+        """Undo a group's changes and return the error to tell: with how that went."""
+        stuck = _undo(begun, self.host)
+        if stuck:
+            return InconsistentHostError(
+                f"{error}; undoing failed too: {'; '.join(stuck)}", hint=_TRY
+            )
+        with suppress(NotPermittedError):  # then the record shows changes begun, which is true too
+            self.undo.settle(name, kept=False)
+        if not any(done.made for done in begun):
+            return error
+        return RolledBackError(f"{error}; the switch group is as it was found", hint=error.hint)
+
+    def _undo_all(self, begun: list[Done]) -> None:
+        """Undo everything of this run, last first."""
+        self.applied.interrupted = True
+        done = [*self.applied.kept, *begun]
+        self.applied.kept.clear()
+        stuck = _undo(done, self.host)
+        if stuck:
+            error = InconsistentHostError(
+                f"interrupted; undoing failed: {'; '.join(stuck)}", hint=_TRY
+            )
+            self.applied.failures.append(GroupFailure(done[-1].planned.group, error))
+            return
+        with suppress(NotPermittedError):  # as in _roll_back
+            for name in dict.fromkeys(each.planned.group for each in done):
+                self.undo.settle(name, kept=False)
+
+
+def _undo(done: list[Done], host: HostAccess) -> list[str]:
+    """Put back every change, last first; return what could not be put back."""
+    stuck = []
+    for each in reversed(done):
+        try:
+            differs = put_back(each, host)
+        except PcietuneError as failure:
+            differs = str(failure)
+        if differs is not None:
+            stuck.append(differs)
+    return stuck

@@ -7,7 +7,7 @@ from functools import partial
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.model.access import HostAccess
-from pcietune.model.ats_proof import AtsProof
+from pcietune.model.ats_proof import NO_TRIALS, AtsTrials
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import HOST, Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
@@ -16,6 +16,7 @@ from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
+from pcietune.tune.ats_disproved import with_disproofs
 from pcietune.tune.judge_ats import JudgedAts
 from pcietune.tune.judge_iommu import judge_iommu
 from pcietune.tune.judge_kernel import judge_kernel
@@ -41,11 +42,11 @@ class Memory:
 
     Attributes:
         record: Their changes; None if there are none, and the error if this user may not look.
-        proofs: Functions whose ATS the kernel was seen to enable.
+        trials: Whether the kernel was seen to enable the ATS of functions.
     """
 
     record: UndoRecord | NotPermittedError | None = None
-    proofs: frozenset[AtsProof] = frozenset()
+    trials: AtsTrials = NO_TRIALS
 
 
 NO_MEMORY = Memory()
@@ -129,6 +130,7 @@ def audit(
         power += judged.power
         findings += judged.findings
     bits = with_kernel_words([replace(bit, finding=asked(bit.finding)) for bit in bits])
+    ats = with_disproofs(ats, memory.trials.disproofs)
     ats = [replace(each, finding=asked(each.finding)) for each in ats]
     power = [replace(each, finding=asked(each.finding)) for each in power]
     findings += [bit.finding for bit in bits]
@@ -174,7 +176,7 @@ def _duty(yardstick: Yardstick, name: ModeName, memory: Memory) -> Duty:
         mode=_mode(yardstick.profile, name),
         attach=yardstick.profile.roles[RoleName.NIC].attach,
         tenancy=yardstick.tenancy,
-        proofs=memory.proofs,
+        proofs=memory.trials.proofs,
     )
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from pcietune.errors import NotPermittedError
 from pcietune.model.access import HostAccess
+from pcietune.model.plan import Plan, PlannedWrite
 from pcietune.model.platform import Lockdown
 
 
@@ -83,6 +84,20 @@ def _group_type(host: HostAccess) -> Channel:
     if not host.privileged:
         return Channel(ChannelState.CLOSED, "not root")
     return Channel(ChannelState.OPEN, f"{len(groups)} IOMMU groups")
+
+
+def check_ways(host: HostAccess, plan: Plan) -> None:
+    """Do nothing if the ways are open that the plan's steps need.
+
+    Lockdown concerns registers alone: sysfs attributes take a value from root all the same.
+
+    Raises:
+        NotPermittedError: One is not.
+    """
+    if any(isinstance(step, PlannedWrite) for step in plan.writes):
+        check_registers(host)
+    elif plan.steps and not host.privileged:
+        raise NotPermittedError("nothing may be written: not root", hint="run pcietune as root")
 
 
 def _registers(host: HostAccess) -> Channel:

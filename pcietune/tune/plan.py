@@ -1,4 +1,4 @@
-"""Plan the writes: what is safe to write, what must wait, what is refused."""
+"""Plan the steps: what is safe to do, what must wait, what is refused."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,58 +8,89 @@ from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.finding import UNKNOWN, State
 from pcietune.model.function import PciFunction
-from pcietune.model.plan import HeldBack, Plan, PlannedWrite
+from pcietune.model.plan import HeldBack, Plan, PlannedSwitch, PlannedWrite
 from pcietune.model.quirks import quirk_of
-from pcietune.model.undo import UndoEntry
+from pcietune.model.severity import Severity
+from pcietune.model.undo import RegisterChange
 from pcietune.registers.acs import Acs, AcsControl
 from pcietune.registers.ats import Ats
 from pcietune.tune.audit import Audit
+from pcietune.tune.draft import Draft
 from pcietune.tune.judge_ports import JudgedBit
+from pcietune.tune.plan_ats import ats_drafts
+from pcietune.tune.plan_power import power_drafts
 from pcietune.tune.vfio_use import why_in_use, why_relied_on
 
 REGISTER = "ACSCtl"
 
 
-def plan(host: HostAccess, audited: Audit, *, while_in_use: bool) -> Plan:
-    """Return the writes that turn the audit's writable failing findings into passes.
+def plan(host: HostAccess, audited: Audit, *, while_in_use: bool, force_ats: bool = False) -> Plan:
+    """Return the steps that turn the audit's failing findings into passes.
 
     Args:
         host: Where it was audited.
         audited: What was found there.
         while_in_use: Whether to write under functions that VFIO has in use.
+        force_ats: Whether ATS Enable may be written where the profile says so.
     """
-    writes: list[PlannedWrite] = []
-    deferred: list[HeldBack] = []
-    refused: list[HeldBack] = []
-    found: list[UndoEntry] = []
     unreadable = _unreadable_groups(audited)
-    not_begun = {name for name, _ in unreadable}
+    begun = [g.name for g in audited.groups if g.name not in dict(unreadable)]
+    readable = replace(
+        audited,
+        bits=tuple(b for b in audited.bits if b.requirement.group.name in begun),
+        ats=tuple(j for j in audited.ats if j.group in begun),
+        power=tuple(j for j in audited.power if j.group in begun),
+    )
+    drafts = [
+        *_port_drafts(host, readable, while_in_use=while_in_use),
+        *ats_drafts(host, readable, force_ats=force_ats),
+        *power_drafts(readable),
+    ]
+    drafts.sort(key=lambda draft: begun.index(draft.planned.group))
+    steps = [d.planned for d in drafts if not (d.beyond or d.refused or d.deferred)]
+    return Plan(
+        writes=tuple(step for step in steps if not isinstance(step, PlannedSwitch)),
+        switches=tuple(step for step in steps if isinstance(step, PlannedSwitch)),
+        deferred=tuple(
+            HeldBack(d.planned, d.deferred) for d in drafts if d.deferred and not d.refused
+        ),
+        refused=tuple(HeldBack(d.planned, d.refused) for d in drafts if d.refused),
+        beyond=tuple(HeldBack(d.planned, d.beyond) for d in drafts if d.beyond),
+        unreadable=unreadable,
+        found=tuple(
+            _as_found(bit, bit.acs)
+            for bit in audited.bits
+            if bit.requirement.writable and bit.acs and _is_found(bit, bit.acs)
+        ),
+    )
+
+
+def _port_drafts(host: HostAccess, audited: Audit, *, while_in_use: bool) -> list[Draft]:
+    """Return one write of ACS Control for each port that owes something."""
+    drafts = []
     for address, bits in groupby(audited.bits, key=lambda b: b.requirement.placed.port.address):
-        owed = [bit for bit in bits if bit.requirement.writable]
         port = audited.fabric.functions[address]
-        found += [_as_found(bit, bit.acs) for bit in owed if bit.acs and _is_found(bit, bit.acs)]
+        owed = [bit for bit in bits if bit.requirement.writable]
         planned = _write_of(port, [bit for bit in owed if _can_be_written(bit)])
-        if planned is None or planned.group in not_begun:
+        if planned is None:
             continue
         below = audited.fabric.below(port)
-        no = _refusal(host, audited, planned, below)
-        wait = None if while_in_use else why_in_use(host, below)
-        if no is not None:
-            refused.append(HeldBack(planned, no))
-        elif wait is not None:
-            deferred.append(HeldBack(planned, wait))
-        else:
-            watched = () if while_in_use else tuple(below)
-            writes.append(replace(planned, watched=watched))
-    return Plan(tuple(writes), tuple(deferred), tuple(refused), unreadable, tuple(found))
+        drafts.append(
+            Draft(
+                planned if while_in_use else replace(planned, watched=tuple(below)),
+                refused=_refusal(host, audited, planned, below),
+                deferred=None if while_in_use else why_in_use(host, below),
+            )
+        )
+    return drafts
 
 
 def _unreadable_groups(audited: Audit) -> tuple[tuple[str, str], ...]:
-    """Return the switch groups in which something could not be read, each with what."""
+    """Return the switch groups in which something that counts could not be read, and what."""
     errors = {
         f.subject.address: f
         for f in audited.findings
-        if f.state is State.ERROR and f.found == UNKNOWN
+        if f.state is State.ERROR and f.found == UNKNOWN and f.severity is not Severity.INFO
     }
     found = []
     for group in audited.groups:
@@ -91,7 +122,7 @@ def _write_of(port: PciFunction, bits: Sequence[JudgedBit]) -> PlannedWrite | No
             enabled |= bit.requirement.want.control
     return PlannedWrite(
         group=bits[0].requirement.group.name,
-        port=port,
+        function=port,
         register=REGISTER,
         old=acs.control,
         write=acs.write(enabled, among=among),
@@ -106,11 +137,11 @@ def _is_found(bit: JudgedBit, acs: Acs) -> bool:
     return (want.control in acs.enabled) == want.on
 
 
-def _as_found(bit: JudgedBit, acs: Acs) -> UndoEntry:
+def _as_found(bit: JudgedBit, acs: Acs) -> RegisterChange:
     want = bit.requirement.want
     value = want.control.value if want.on else 0
     port = bit.requirement.placed.port
-    return UndoEntry(
+    return RegisterChange(
         group=bit.requirement.group.name,
         location=port.location,
         address=port.address,
@@ -128,9 +159,9 @@ def _refusal(
     """Return why the write is refused, or None."""
     changed = AcsControl.decode(planned.write.mask)
     turned_on = AcsControl.decode(planned.write.value)
-    quirk = quirk_of(planned.port)
+    quirk = quirk_of(planned.function)
     if quirk is not None and quirk.not_set & turned_on:
-        return f"{planned.port.address}: {quirk.says} ({quirk.source})"
+        return f"{planned.function.address}: {quirk.says} ({quirk.source})"
     if AcsControl.DIRECT_TRANSLATED_P2P in turned_on:
         liar = _liar(host, audited, below)
         if liar is not None:

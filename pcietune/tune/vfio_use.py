@@ -55,6 +55,20 @@ def check_unused(host: HostAccess, functions: Iterable[PciFunction]) -> None:
         )
 
 
+def check_not_given(host: HostAccess, function: PciFunction) -> None:
+    """Do nothing if no VFIO driver is bound to the function at this moment.
+
+    Raises:
+        InUseError: One is, since a moment ago.
+        ConfigSpaceError: The function vanished.
+    """
+    if host.state_again(function).vfio:
+        raise InUseError(
+            f"{function.address} was bound to VFIO meanwhile",
+            hint="the kernel turns its ATS on when a VM takes it",
+        )
+
+
 def why_relied_on(
     host: HostAccess, below: Iterable[PciFunction], cleared: AcsControl
 ) -> str | None:

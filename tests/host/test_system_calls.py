@@ -15,7 +15,7 @@ from pathlib import Path
 from pcietune.host.host_files import HostFiles
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.undo_log import UndoLog
-from pcietune.model.undo import UndoEntry
+from pcietune.model.undo import RegisterChange
 from pcietune.registers.acs import Acs
 from pcietune.registers.fields import MaskedWrite
 
@@ -23,7 +23,7 @@ files = HostFiles(Path(sys.argv[1]), recorded=True)
 host = SysfsHost(files)
 port = host.functions()[3]
 acs = Acs.find(host.config(port))
-change = UndoEntry("group", port.location, port.address, port.id, 0x106, 0x40, 0, 0x40)
+change = RegisterChange("group", port.location, port.address, port.id, 0x106, 0x40, 0, 0x40)
 with UndoLog.open(files, "boot") as log:
     log.begin(change)
     host.write(port, MaskedWrite(offset=0x106, width=2, value=0x40, mask=0x40))

@@ -14,12 +14,19 @@ from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run_files import check_owner
 from pcietune.host.undo_log import UndoLog, read_undo_record
-from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord, UndoStore
+from pcietune.model.undo import (
+    Change,
+    Outcome,
+    RecordedChange,
+    RegisterChange,
+    UndoRecord,
+    UndoStore,
+)
 
 BOOT = "3d1f3a2e-0c43-4a5b-9a52-2f5d7f4c8e01"
 GROUP = "0000:20:01.0/00.0"
 OTHER_GROUP = "0000:60:01.0/00.0"
-FIRST = UndoEntry(
+FIRST = RegisterChange(
     group=GROUP,
     location="0000:20:01.0/00.0/00.0",
     address=PciAddress.parse("0000:22:00.0"),
@@ -49,7 +56,7 @@ def _read(files: HostFiles) -> UndoRecord:
     return record
 
 
-def _outcomes(files: HostFiles) -> list[tuple[UndoEntry, Outcome]]:
+def _outcomes(files: HostFiles) -> list[tuple[Change, Outcome]]:
     return [(change.entry, change.outcome) for change in _read(files).changes]
 
 

@@ -11,12 +11,13 @@ from trees.machines import one_switch
 from tune.faults import all_ones, set_word, stuck
 from tune.judged import GPU, NIC, NIC_PORT, ROOT_PORT
 from tune.profiles import rule, with_ports
+from tune.registers import register_changes
 
 from pcietune.errors import LockedError
-from pcietune.model.plan import GroupFailure
+from pcietune.model.done import GroupFailure
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import UndoRecord
-from pcietune.report import text
+from pcietune.report import text, writes_text
 from pcietune.report.outcome import Outcome
 
 LOOK_ELSEWHERE = (
@@ -199,7 +200,7 @@ def test_status_tells_the_ways_and_counts(tmp_path: Path) -> None:
 
 
 def test_a_plan_tells_each_write_exactly(tmp_path: Path) -> None:
-    assert list(text.plan(planned(one_switch(tmp_path)))) == [
+    assert list(writes_text.plan(planned(one_switch(tmp_path)))) == [
         "",
         "switch group 0000:20:01.0/00.0",
         "  0000:22:04.0  ACSCtl at 0x106: 0x001d -> 0x005d (mask 0x0040, DirectTrans+)",
@@ -214,23 +215,23 @@ def test_a_plan_tells_what_it_holds_back(tmp_path: Path) -> None:
     all_ones(silent, NIC)
     bound = one_switch(tmp_path / "bound", driver="vfio-pci")
 
-    assert joined(text.plan(planned(in_use))).splitlines()[1:] == [
+    assert joined(writes_text.plan(planned(in_use))).splitlines()[1:] == [
         "nothing to write",
         "deferred  0000:22:04.0 DirectTrans+: in use by VFIO: 0000:24:00.0",
         "  try: stop the VM, or --while-in-use",
     ]
     assert "not begun  switch group 0000:20:01.0/00.0: 0000:24:00.0 does not answer" in joined(
-        text.plan(planned(silent))
+        writes_text.plan(planned(silent))
     )
     assert "refused  0000:22:04.0 ReqRedir-: VFIO relies on" in joined(
-        text.plan(planned(bound, with_ports(nic_side=rule(set="ReqRedir-"))))
+        writes_text.plan(planned(bound, with_ports(nic_side=rule(set="ReqRedir-"))))
     )
 
 
 def test_apply_tells_what_each_register_reads_now(tmp_path: Path) -> None:
     outcome, _ = applied(one_switch(tmp_path))
 
-    assert joined(text.applied(outcome)).splitlines()[1:] == [
+    assert joined(writes_text.applied(outcome)).splitlines()[1:] == [
         "switch group 0000:20:01.0/00.0",
         (
             "  0000:22:04.0  ACSCtl at 0x106: 0x001d -> 0x005d (mask 0x0040, DirectTrans+), "
@@ -242,10 +243,10 @@ def test_apply_tells_what_each_register_reads_now(tmp_path: Path) -> None:
 def test_apply_tells_which_group_failed_and_what_to_try(tmp_path: Path) -> None:
     outcome, _ = applied(one_switch(tmp_path), stuck(NIC_PORT, 1 << 6))
 
-    said = joined(text.applied(outcome))
+    said = joined(writes_text.applied(outcome))
 
     assert "FAILED  switch group 0000:20:01.0/00.0: 0000:22:04.0: wrote 0x0040" in said
-    assert "  try: the bits may be read-only on this port" in said
+    assert "  try: the bits may be read-only on this function" in said
 
 
 def test_apply_tells_a_failure_without_a_hint_by_its_message_alone(tmp_path: Path) -> None:
@@ -253,13 +254,15 @@ def test_apply_tells_a_failure_without_a_hint_by_its_message_alone(tmp_path: Pat
     assert outcome.applied
     outcome.applied.failures = [GroupFailure("0000:20:01.0/00.0", LockedError("busy"))]
 
-    assert list(text.applied(outcome))[1:] == ["FAILED  switch group 0000:20:01.0/00.0: busy"]
+    assert list(writes_text.applied(outcome))[1:] == [
+        "FAILED  switch group 0000:20:01.0/00.0: busy"
+    ]
 
 
 def test_apply_tells_that_it_was_interrupted_and_undid_all(tmp_path: Path) -> None:
     outcome, _ = applied(one_switch(tmp_path), interrupted=True)
 
-    assert list(text.applied(outcome))[1:] == [
+    assert list(writes_text.applied(outcome))[1:] == [
         "interrupted: everything written in this run was undone",
         "nothing was written",
     ]
@@ -269,7 +272,7 @@ def test_restore_tells_what_it_put_back(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     _, record = applied(tree)
 
-    assert list(text.restored(restored(tree, record))) == [
+    assert list(writes_text.restored(restored(tree, record))) == [
         "0000:22:04.0  ACSCtl at 0x106: 0x005d -> 0x001d (mask 0x0040)"
     ]
 
@@ -278,9 +281,9 @@ def test_restore_tells_what_it_left_and_why(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     _, record = applied(tree)
     all_ones(tree, NIC_PORT)
-    found = UndoRecord(record.boot_id, record.changes, (record.changes[0].entry,))
+    found = UndoRecord(record.boot_id, record.changes, register_changes(record))
 
-    assert list(text.restored(restored(tree, found))) == [
+    assert list(writes_text.restored(restored(tree, found))) == [
         "left  0000:22:04.0: 0000:22:04.0 does not answer: it reads as all ones",
         "left  0000:22:04.0: set before this boot's first apply",
         "nothing to put back",
@@ -291,6 +294,6 @@ def test_there_is_nothing_to_tell_of_what_was_not_reached() -> None:
     nothing = Outcome()
 
     assert list(text.heading(nothing)) == list(text.status(nothing)) == []
-    assert list(text.plan(nothing)) == list(text.applied(nothing)) == []
-    assert list(text.restored(nothing)) == []
+    assert list(writes_text.plan(nothing)) == list(writes_text.applied(nothing)) == []
+    assert list(writes_text.restored(nothing)) == []
     assert findings(nothing) == ""

@@ -22,15 +22,17 @@ from tune.faults import (
 )
 from tune.judged import failing, judge, opened
 from tune.profiles import PROFILE, rule, with_ports
+from tune.registers import register_writes
 from tune.undo_in_memory import MemoryUndo
 
 from pcietune.errors import ExitCode, InconsistentHostError, RolledBackError
 from pcietune.model.function import PciFunction
-from pcietune.model.plan import Plan, PlannedWrite
+from pcietune.model.plan import Plan, PlannedStep
 from pcietune.model.profile import Profile
 from pcietune.model.undo import Outcome, RecordedChange, UndoRecord
 from pcietune.registers.fields import MaskedWrite
-from pcietune.tune.apply import Applied, adopt, apply, newly_found
+from pcietune.tune.adopt import adopt, newly_found
+from pcietune.tune.apply import Applied, apply
 from pcietune.tune.plan import plan
 
 FIRST, SECOND = "0000:22:04.0", "0000:22:08.0"  # the NICs' ports of the first switch group
@@ -58,7 +60,7 @@ class Run:
 
     def kept(self) -> list[str]:
         """Return the addresses of the ports whose writes stand."""
-        return [str(done.planned.port.address) for done in self.applied.kept]
+        return [str(done.planned.function.address) for done in self.applied.kept]
 
 
 def planned(tree: TreeHost, profile: Profile = PROFILE) -> Plan:
@@ -87,7 +89,7 @@ def carry_out(
     stop: Callable[[list[str]], bool] = lambda _: False,
 ) -> Run:
     """Apply a plan as the command line does."""
-    adopt(undo.record.unfinished, todo, undo)
+    adopt(undo.record.unfinished, todo, host, undo)
     applied = apply(todo, host, undo, stop=lambda: stop(undo.log), progress=lambda _: None)
     return Run(applied, undo)
 
@@ -358,7 +360,7 @@ def test_a_record_that_fills_up_in_a_group_rolls_that_group_back(
 
 def killed_after_the_first_write(tree: TreeHost) -> UndoRecord:
     """Return the record of a run that was killed when the first port was written."""
-    (first, *_) = planned(tree).writes
+    (first, *_) = register_writes(planned(tree))
     set_word(tree, FIRST, TUNED)
     return UndoRecord("boot", (RecordedChange(first.undo_entry(BY_LINUX), Outcome.BEGUN),))
 
@@ -404,7 +406,7 @@ def test_what_nobody_foresaw_leaves_no_switch_group_half_changed(tree: TreeHost)
     todo = plan(host, judge(host), while_in_use=False)
     numbers = count(1)
 
-    def progress(_: PlannedWrite) -> None:
+    def progress(_: PlannedStep) -> None:
         if next(numbers) == 4:
             raise MemoryError
 

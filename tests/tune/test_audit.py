@@ -13,7 +13,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.profile import ModeName
-from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord
+from pcietune.model.undo import Outcome, RecordedChange, RegisterChange, UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit import Memory, audit
 
@@ -61,7 +61,7 @@ def test_findings_are_sorted_by_location_and_id(tmp_path: Path) -> None:
 
 def test_a_killed_apply_is_told_with_its_switch_group(tmp_path: Path) -> None:
     group = "0000:20:01.0/00.0"
-    entry = UndoEntry(
+    entry = RegisterChange(
         group, f"{group}/04.0", PciAddress.parse(NIC_PORT), "1000:c010", 0x106, 0x40, 0, 0x40
     )
     record = UndoRecord(

@@ -21,6 +21,7 @@ from tune.profiles import (
     with_ports,
     with_roles,
 )
+from tune.registers import register_writes
 
 from pcietune.model.plan import Plan
 from pcietune.model.profile import Attach, Profile, RoleName
@@ -44,8 +45,8 @@ def in_use(function: Function, enable: str = "1") -> Function:
 def test_only_direct_trans_of_the_nics_port_is_written(tmp_path: Path) -> None:
     found = planned(one_switch(tmp_path))
 
-    (write,) = found.writes
-    assert str(write.port.address) == NIC_PORT
+    (write,) = register_writes(found)
+    assert str(write.function.address) == NIC_PORT
     assert (write.write.offset, write.write.width) == (ACS_CONTROL, 2)
     assert (write.write.mask, write.write.value) == (DIRECT_TRANS, DIRECT_TRANS)
     assert (write.old, write.new) == (0x001D, 0x005D)
@@ -58,7 +59,7 @@ def test_a_port_gets_one_write_for_all_that_it_owes(tmp_path: Path) -> None:
     set_port = downstream_port(NIC_PORT, below="0000:21:00.0", acs=(ACS_CAPABLE, 0x0018))
     profile = with_ports(nic_side=rule(set="DirectTrans+ SrcValid+ ReqRedir+ CmpltRedir+"))
 
-    (write,) = planned(one_switch(tmp_path, instead=[set_port]), profile).writes
+    (write,) = register_writes(planned(one_switch(tmp_path, instead=[set_port]), profile))
 
     assert write.wants == ("DirectTrans+", "SrcValid+", "ReqRedir+")
     assert (write.write.mask, write.new) == (0x0045, 0x005D)
@@ -81,7 +82,7 @@ def test_planning_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_in_a_cascade_the_ports_where_paths_part_are_written(tmp_path: Path) -> None:
-    assert [str(w.port.address) for w in planned(cascade(tmp_path)).writes] == [
+    assert [str(w.function.address) for w in planned(cascade(tmp_path)).writes] == [
         "0000:22:00.0",
         "0000:24:04.0",
     ]
@@ -123,7 +124,7 @@ def test_a_write_changes_what_the_profile_sets_and_the_switch_offers_and_nothing
         elif capability & bit:
             expected |= bit
     assert [write.new for write in found.writes] == ([expected] if expected != control else [])
-    for write in found.writes:
+    for write in register_writes(found):
         assert write.write.mask == expected ^ control
         assert write.write.mask & ~0x5F == 0  # never EgressCtrl, nor bits 7 to 15
 
@@ -134,7 +135,7 @@ def test_what_a_switch_cannot_do_stops_no_other_write(tmp_path: Path) -> None:
 
     found = planned(tree)
 
-    assert [str(w.port.address) for w in found.writes] == [
+    assert [str(w.function.address) for w in found.writes] == [
         "0000:22:08.0",
         "0000:42:04.0",
         "0000:42:08.0",
@@ -151,7 +152,7 @@ def test_a_group_with_an_unreadable_function_is_not_begun(tmp_path: Path, silent
 
     found = planned(tree)
 
-    assert [str(w.port.address) for w in found.writes] == ["0000:42:04.0", "0000:42:08.0"]
+    assert [str(w.function.address) for w in found.writes] == ["0000:42:04.0", "0000:42:08.0"]
     ((group, reason),) = found.unreadable
     assert group == TOP
     assert reason == f"{silent} does not answer: it reads as all ones"
@@ -186,7 +187,7 @@ def test_a_write_beside_a_function_in_use_is_made(tmp_path: Path) -> None:
 
     found = planned(one_switch(tmp_path, instead=[user]))
 
-    assert [str(w.port.address) for w in found.writes] == [NIC_PORT]
+    assert [str(w.function.address) for w in found.writes] == [NIC_PORT]
 
 
 def test_a_write_above_a_function_that_only_is_bound_to_vfio_is_made(tmp_path: Path) -> None:
@@ -244,8 +245,8 @@ def test_in_a_cascade_a_gpu_that_is_not_trusted_closes_only_the_port_above_it(
 
     found = planned(cascade(tmp_path, instead=[with_ats]), profile)
 
-    assert [str(w.port.address) for w in found.writes] == ["0000:24:04.0"]
-    assert [str(h.planned.port.address) for h in found.refused] == ["0000:22:00.0"]
+    assert [str(w.function.address) for w in found.writes] == ["0000:24:04.0"]
+    assert [str(h.planned.function.address) for h in found.refused] == ["0000:22:00.0"]
 
 
 def test_a_vf_is_trusted_with_its_pf(tmp_path: Path) -> None:
@@ -284,7 +285,7 @@ def test_clearing_isolation_where_vfio_has_nothing_is_the_profiles_to_decide(
 ) -> None:
     profile = with_ports(nic_side=rule(set="ReqRedir-"))
 
-    (write,) = planned(one_switch(tmp_path), profile).writes
+    (write,) = register_writes(planned(one_switch(tmp_path), profile))
 
     assert (write.write.mask, write.write.value) == (0x0004, 0x0000)
 

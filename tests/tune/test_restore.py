@@ -9,6 +9,7 @@ from trees.machines import one_switch
 from tune.faults import FaultyHost, all_ones, configs, refused, set_word, stuck, word
 from tune.judged import NIC, NIC_PORT, judge, opened
 from tune.profiles import PROFILE, rule, with_ports
+from tune.registers import register_changes
 from tune.undo_in_memory import MemoryUndo
 
 from pcietune.address import PciAddress
@@ -37,7 +38,7 @@ def restored(tree: TreeHost, record: UndoRecord, *, while_in_use: bool = False) 
 
 
 def restored_ports(restoration: Restoration) -> list[str]:
-    return [str(back.port.address) for back in restoration.restored]
+    return [str(back.function.address) for back in restoration.restored]
 
 
 def with_outcome(record: UndoRecord, outcome: Outcome) -> UndoRecord:
@@ -299,11 +300,11 @@ def test_a_record_of_what_apply_never_writes_is_refused_and_nothing_is_written(
     tmp_path: Path, offset: int, mask: int, old: int, new: int
 ) -> None:
     tree = one_switch(tmp_path)
-    (change,) = applied(tree).changes
+    (change,) = register_changes(applied(tree))
     before = configs(tree)
-    forged = replace(change.entry, offset=offset, mask=mask, old=old, new=new)
+    forged = replace(change, offset=offset, mask=mask, old=old, new=new)
 
-    found = restored(tree, UndoRecord("", (replace(change, entry=forged),)))
+    found = restored(tree, UndoRecord("", (RecordedChange(forged, Outcome.KEPT),)))
 
     assert configs(tree) == before
     assert "which apply never writes" in found.left[0].reason

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pcietune.errors import NotPermittedError
-from pcietune.model.undo import Outcome, RecordedChange, UndoEntry, UndoRecord
+from pcietune.model.undo import Change, Outcome, RecordedChange, RegisterChange, UndoRecord
 
 BOOT_ID = "3d1f3a2e-0c43-4a5b-9a52-2f5d7f4c8e01"
 
@@ -23,7 +23,7 @@ class MemoryUndo:
         self.full = False
         self._first_of_run = len(self.record.changes)
 
-    def begin(self, entry: UndoEntry) -> None:
+    def begin(self, entry: Change) -> None:
         self._keep(f"begin {entry.address}")
         changes = (*self.record.changes, RecordedChange(entry, Outcome.BEGUN))
         self.record = replace(self.record, changes=changes)
@@ -40,7 +40,7 @@ class MemoryUndo:
         )
         self.record = replace(self.record, changes=changes)
 
-    def note_found(self, entry: UndoEntry) -> None:
+    def note_found(self, entry: RegisterChange) -> None:
         self._keep(f"found {entry.address}")
         self.record = replace(self.record, found=(*self.record.found, entry))
 
