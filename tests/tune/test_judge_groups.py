@@ -3,6 +3,7 @@ from pathlib import Path
 
 from trees.config import ConfigBuilder
 from trees.function import Function, nic, nvswitch
+from trees.groups import into_group
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.judged import GPU, NIC, NIC_PORT, finding, judged, opened, surveyed
@@ -26,17 +27,6 @@ def separate(tree: TreeHost, address: str = NIC) -> Finding:
 
 def together(tree: TreeHost) -> Finding:
     return finding(judged(tree, TOGETHER), "group.together", TOP)
-
-
-def into_group(tree: TreeHost, address: str, number: int) -> None:
-    """Move a function to another IOMMU group."""
-    own = tree.directory(address) / "iommu_group"
-    (own.resolve() / "devices" / address).unlink()
-    own.unlink()
-    group = f"sys/kernel/iommu_groups/{number}"
-    path = str(tree.directory(address).relative_to(tree.root.resolve()))
-    tree.link(f"{group}/devices/{address}", path)
-    tree.link(f"{path}/iommu_group", group)
 
 
 def test_alone_in_its_group_is_as_wanted(tmp_path: Path) -> None:
