@@ -16,6 +16,7 @@ from pcietune.tune.judge_device_control import judge_device_control
 from pcietune.tune.judge_groups import judge_groups
 from pcietune.tune.judge_isolation import judge_isolation
 from pcietune.tune.judge_link import judge_links
+from pcietune.tune.judge_payload import judge_payload
 from pcietune.tune.judge_port_types import judge_port_types
 from pcietune.tune.judge_ports import JudgedBit, judge_ports
 from pcietune.tune.judge_runtime_pm import JudgedPower, judge_runtime_pm
@@ -71,14 +72,15 @@ def judge_switch_group(
     return JudgedGroup(
         bits=judge_ports(host, fabric, port_requirements(group, duty.name, mode)),
         ats=judge_ats(host, fabric, group, AtsWanted(mode.ats, duty.attach, duty.proofs)),
-        power=judge_runtime_pm(host, group, mode.runtime_pm),
+        power=judge_runtime_pm(host, fabric, group, mode.runtime_pm),
         findings=[
             *judge_port_types(host, fabric, group),
             *judge_groups(host, fabric, group, mode.groups),
             *judge_isolation(host, fabric, group, mode.groups),
             *judge_tenancy(group, duty.name, duty.tenancy),
             *judge_links(host, fabric, group),
-            *judge_device_control(host, fabric, group),
+            *judge_device_control(host, fabric, group, duty.name),
+            *judge_payload(host, fabric, group),
             *judge_bars(host, group),
             *judge_aer(host, group),
         ],

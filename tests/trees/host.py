@@ -161,6 +161,8 @@ def _attributes(function: Function) -> dict[str, str]:
         "numa_node": "0",
         "enable": "1" if function.driver == "pcieport" else "0",
         "power_state": "D0",
+        "power/control": "on",
+        "power/runtime_status": "active",
     }
     if function.physical_function is None:
         files |= {
