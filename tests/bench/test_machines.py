@@ -3,6 +3,14 @@
 import pytest
 
 from bench.guest import Guest
+from bench.kernel_ats import ats_control, domain, set_domain
+from bench.vfio import held_by_vfio
+
+SERVERS = {
+    "l20": {"10de:26ba": 8, "15b3:1021": 4},
+    "h20": {"10de:2329": 8, "15b3:1021": 8, "10de:22a3": 4},
+    "mi300": {"1002:74a1": 2, "15b3:1021": 2},
+}
 
 
 def register(guest: Guest, name: str, which: str) -> str:
@@ -97,3 +105,59 @@ def test_without_an_iommu_there_are_no_groups(guest: Guest) -> None:
         "/sys/kernel/iommu_groups:",
     ]
     assert register(guest, "nic0", "ECAP_ATS+6.w") == "0000"
+
+
+@pytest.mark.machine("passthrough")
+def test_vfio_turns_ats_on_in_spite_of_passthrough_and_off_again(guest: Guest) -> None:
+    nic = guest.address("nic0")
+
+    with held_by_vfio(guest, nic):
+        assert (domain(guest, nic), ats_control(guest, nic)) == ("identity", "8000")
+
+    assert (domain(guest, nic), ats_control(guest, nic)) == ("identity", "0000")
+
+
+@pytest.mark.machine("passthrough")
+def test_another_domain_turns_ats_on_in_spite_of_passthrough(guest: Guest) -> None:
+    nic = guest.address("nic0")
+
+    set_domain(guest, nic, "DMA")
+    assert (domain(guest, nic), ats_control(guest, nic)) == ("DMA", "8000")
+
+    set_domain(guest, nic, "identity")
+    assert (domain(guest, nic), ats_control(guest, nic)) == ("identity", "0000")
+
+
+@pytest.mark.machine("mi300")
+def test_the_emulated_amd_iommu_claims_a_device_tlb_and_ats_stays_off(guest: Guest) -> None:
+    nic = guest.address("nic0")
+    assert int(guest.read_file("/sys/class/iommu/ivhd0/amd-iommu/cap"), 16) & 1 << 24
+    assert (domain(guest, nic), ats_control(guest, nic)) == ("DMA", "0000")
+
+    set_domain(guest, nic, "identity")
+    set_domain(guest, nic, "DMA")
+    assert ats_control(guest, nic) == "0000"
+
+    with held_by_vfio(guest, nic):
+        assert ats_control(guest, nic) == "0000"
+
+
+@pytest.mark.machine("no-acs")
+def test_ports_of_one_switch_without_acs_have_groups_of_their_own(guest: Guest) -> None:
+    # pci_device_group() does not ask which ports a switch has; fabrics disagree with it (case E19)
+    gpu, nic = (
+        guest.run("readlink", f"/sys/bus/pci/devices/{guest.address(name)}/iommu_group").stdout
+        for name in ("gpu0", "nic0")
+    )
+
+    assert gpu != nic
+    for port in ("port0", "port1"):
+        said = guest.run("lspci", "-vvv", "-s", guest.address(port)).stdout
+        assert "Access Control Services" not in said
+
+
+@pytest.mark.machine(*SERVERS)
+def test_other_servers_have_their_functions(guest: Guest) -> None:
+    wanted = SERVERS[guest.read_file("/sys/class/dmi/id/product_name").decode().strip()]
+
+    assert {identity: count(guest, identity) for identity in wanted} == wanted
