@@ -29,6 +29,11 @@ def test_every_shipped_file_describes_a_machine(name: str) -> None:
         pytest.param({"endpoint": {"id": "15B3:101B", "class": 0}}, "regex", id="id"),
         pytest.param({"name": "Port0"}, "regex", id="name"),
         pytest.param(
+            {"endpoint": {"id": "15b3:1021", "class": 0x020000, "vfs": {"most": 0, "device": 1}}},
+            ">= 1",
+            id="no VFs",
+        ),
+        pytest.param(
             {
                 "endpoint": {"id": "15b3:101b", "class": 0x020000},
                 "switch": {"id": "1000:c010", "ports": []},
