@@ -143,8 +143,7 @@ def _lacking(function: DumpedFunction) -> UnreadConfig | None:
     if size == CONVENTIONAL_SIZE and _is_express(function):
         return UnreadConfig(
             ((size, EXTENDED_SIZE),),
-            f"the dump has {size} bytes of it, all that lspci -xxx prints; lspci -xxxx prints "
-            "all that the kernel gives",
+            f"the dump ends at {size:#05x}, as that of lspci -xxx does",
         )
     return None
 

@@ -70,5 +70,5 @@ def _not_recorded(address: PciAddress, offset: int, reason: str | None) -> Pciet
         )
     return ConfigSpaceError(
         f"{address}: Configuration Space at {offset:#05x} was not recorded: {reason}",
-        hint="record the host again",
+        hint="record the host again, or dump it as root: lspci -D -xxxx",
     )

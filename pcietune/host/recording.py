@@ -44,6 +44,10 @@ _ATTRIBUTES = (
     "numa_node",
     "enable",
     "power_state",
+    "power/control",
+    "power/runtime_status",
+    "aer_dev_fatal",  # counts that the kernel keeps: no register is read
+    "aer_dev_nonfatal",
     "sriov_totalvfs",
     "sriov_numvfs",
     "driver_override",
@@ -87,7 +91,9 @@ def record(host: SysfsHost, destination: Path) -> int:
             lacking = _record_config(tree, host, function)
             if lacking is not None:
                 unread[str(function.address)] = lacking
-        manifest = Manifest(pcietune=__version__, unread=unread, errors=tree.errors)
+        manifest = Manifest(
+            pcietune=__version__, unread=unread, errors=tree.errors, complete=host.files.complete
+        )
         tree.put(MANIFEST, manifest.encode())
         pack(directory, destination)
     return sum(lacking.reason is None for lacking in unread.values())
