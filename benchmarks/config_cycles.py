@@ -87,14 +87,17 @@ def _blocks(said: str) -> dict[str, str]:
 def _needed(said: str) -> int:
     """Return the cycles that a function may cost, by what lspci says of it.
 
-    A port: its type, and unless it is an upstream port ACS Capability and Control. A NIC: ATS
-    Capability and Control. Each list is walked as far as a register asks for it: Status, the
-    pointer and every header of the one, every header of the other. All else costs none.
+    A port: its type and Device Control; an upstream port the two registers of its link, all others
+    ACS Capability and Control. A GPU: Device Capabilities and Control, and its link's two. A NIC:
+    the same, and ATS Capability and Control. Each list is walked as far as a register asks for it:
+    Status, the pointer and every header of the one, every header of the other. All else costs none.
     """
     walk = 2 + len(re.findall(r"Capabilities: \[[0-9a-f]{2}\]", said))
     extended = len(re.findall(r"Capabilities: \[[0-9a-f]{3}\b", said))
     if "Upstream Port" in said:
-        return walk + 1
+        return walk + 4
     if "Root Port" in said or "Downstream Port" in said:
-        return walk + 1 + extended + 2
-    return walk + extended + 2 if "ATSCtl:" in said else 0
+        return walk + 2 + extended + 2
+    if "ATSCtl:" in said:
+        return walk + 4 + extended + 2
+    return walk + 4 if "3D controller" in said.partition("\n")[0] else 0

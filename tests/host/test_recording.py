@@ -10,7 +10,7 @@ import pytest
 from host.hindered import files_of_at_most
 from trees.acpi import ATSR, dmar, iort, put_table, root_complex, structure
 from trees.config import ENDPOINT, ConfigBuilder
-from trees.function import Function, gpu, nic
+from trees.function import Function, gpu, nic, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 
@@ -56,6 +56,23 @@ def tree(tmp_path: Path) -> TreeHost:
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
     return tmp_path / "host.tar"
+
+
+def test_what_the_kernel_knows_of_power_and_errors_is_recorded(tmp_path: Path) -> None:
+    counted = {"aer_dev_fatal": "ACSViol 1", "aer_dev_nonfatal": "ACSViol 2"}
+    port = replace(root_port("0000:20:01.0"), attributes={"power/control": "auto", **counted})
+    host = _record(one_switch(tmp_path / "host", instead=[port]), tmp_path / "host.tar")
+    names = ("power/control", "power/runtime_status", "aer_dev_fatal", "aer_dev_nonfatal")
+
+    with open_host([tmp_path / "host.tar"]) as recorded:
+        for each in (host, recorded):
+            function = each.functions()[0]
+            assert [each.attribute(function, name) for name in names] == [
+                "auto",
+                "active",
+                "ACSViol 1",
+                "ACSViol 2",
+            ]
 
 
 def test_a_recorded_host_has_the_same_functions_in_the_same_state(

@@ -103,8 +103,8 @@ def test_a_port_without_acs_fails_what_should_be_on_and_passes_what_should_be_of
 
     states = {
         f.id.rpartition(".")[2]: f.state
-        for f in audited.findings
-        if str(f.subject.address) == NIC_PORT and f.id.startswith("port.")
+        for f in (bit.finding for bit in audited.bits)
+        if str(f.subject.address) == NIC_PORT
     }
 
     assert states == {
@@ -299,10 +299,10 @@ def test_a_port_that_does_not_answer_is_an_error_in_all_it_owes(tmp_path: Path) 
 
     audited = judged(tree)
 
-    states = {f.state for f in audited.findings if str(f.subject.address) == NIC_PORT}
-    assert states == {State.ERROR}
+    owed = [bit.finding for bit in audited.bits if str(bit.finding.subject.address) == NIC_PORT]
+    assert {f.state for f in owed} == {State.ERROR}
     assert "does not answer" in finding(audited, "port.nic-side.ReqRedir", NIC_PORT).reason
-    assert ExitCode.UNREADABLE in {f.code for f in audited.findings}
+    assert ExitCode.UNREADABLE in {f.code for f in owed}
 
 
 def test_a_port_whose_acs_control_alone_reads_all_ones_is_an_error(tmp_path: Path) -> None:
