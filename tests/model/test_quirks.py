@@ -39,6 +39,32 @@ def test_a_control_that_an_erratum_spoils_is_not_set(device_id: str, control: Ac
     assert quirk.not_set == control
 
 
+# Every device of quirk_amd_harvest_no_ats but 15d8, an APU of which only three boards are meant.
+E2000 = "1451 1452 1453 1454 1455 1457 1459 145a 145c"  # quirk_intel_e2000_no_ats
+NAVI = "6900 7310 7312 7318 7319 731a 731b 731e 731f 7340 7341 7347 734f 98e4"
+
+
+@pytest.mark.parametrize("device", NAVI.split())
+def test_ats_of_harvested_gpus_is_broken_in_all_revisions(device: str) -> None:
+    quirk = quirk_of(function("03:00.0", (f"1002:{device}", 0x030000)))
+
+    assert quirk
+    assert quirk.ats_broken_below > 0xFF
+
+
+@pytest.mark.parametrize("device", ["7311", "7317", "731c", "7342", "740c", "74a1"])
+def test_ats_of_other_gpus_is_not(device: str) -> None:
+    assert quirk_of(function("03:00.0", (f"1002:{device}", 0x030000))) is None
+
+
+@pytest.mark.parametrize("device", E2000.split())
+def test_ats_of_the_e2000_is_broken_before_revision_20h(device: str) -> None:
+    quirk = quirk_of(function("03:00.0", (f"8086:{device}", 0x020000)))
+
+    assert quirk
+    assert quirk.ats_broken_below == 0x20
+
+
 def test_another_vendors_device_with_the_same_number_is_not_meant() -> None:
     assert quirk_of(function("00:1c.0", ("1000:a110", 0x060400))) is None
 
