@@ -20,7 +20,8 @@ from pcietune.registers.config_space import CONVENTIONAL_SIZE, EXTENDED_SIZE, Co
 _HEADER_TYPE = 0x0E
 _LAYOUT = 0x7F  # bits 6:0 of Header Type
 _SUBSYSTEM = 0x2C  # of a type 0 header: Subsystem Vendor ID and Subsystem ID, 16 bits each
-_VIRTUAL_FUNCTIONS_ID = 0xFFFF  # what Vendor and Device ID of every VF read as
+_NO_ID = 0xFFFF  # what Vendor and Device ID of every VF read as, and all that does not answer
+_NO_CLASS = 0xFFFFFF
 
 
 def write_tree(texts: HostTexts, root: Path) -> None:
@@ -103,7 +104,7 @@ def _write_function(
     """Write one function; the IDs of a VF are its PF's to tell."""
     tree.put(f"{path}/config", bytes(function.data))
     uevent = [
-        f"PCI_CLASS={int.from_bytes(function.data[0x09:0x0C], 'little'):X}",
+        f"PCI_CLASS={_class(function):X}",
         f"PCI_ID={_ids(function, parent)}",
         f"PCI_SUBSYS_ID={_subsystem(function)}",
         f"PCI_SLOT_NAME={function.address}",
@@ -119,9 +120,19 @@ def _write_function(
 
 def _ids(function: DumpedFunction, parent: DumpedFunction) -> str:
     vendor, device = _word(function, 0x00), _word(function, 0x02)
-    if parent is not function and vendor == _VIRTUAL_FUNCTIONS_ID:
+    if vendor == _NO_ID and parent is not function:
         vendor, device = _word(parent, 0x00), vf_device_id(parent)
+    elif vendor == _NO_ID and function.printed is not None:
+        _, vendor, device = function.printed
     return f"{vendor:04X}:{device:04X}"
+
+
+def _class(function: DumpedFunction) -> int:
+    """Return the class code, 24 bits; of what does not answer as lspci printed it."""
+    code = int.from_bytes(function.data[0x09:0x0C], "little")
+    if code == _NO_CLASS and function.printed is not None:
+        return function.printed[0] << 8
+    return code
 
 
 def _subsystem(function: DumpedFunction) -> str:

@@ -63,7 +63,9 @@ class HostTexts:
                 break
         if not any(text for _, text in before):
             raise BadInputError(f"{source} is empty", hint=ACCEPTED)
-        raise Place(source, 1).refused("this is neither an archive nor a text that tells of a host", hint=ACCEPTED)
+        raise Place(source, 1).refused(
+            "this is neither an archive nor a text that tells of a host", hint=ACCEPTED
+        )
 
     def check(self) -> None:
         """Do nothing if there is a host, and all texts can be of it.
@@ -114,6 +116,7 @@ class HostTexts:
                     hint="each function's bytes must come from one dump",
                 )
             known.data = known.data or function.data
+            known.printed = known.printed or function.printed
             known.driver = known.driver or function.driver
             known.numa_node = known.numa_node if function.numa_node is None else function.numa_node
         if function.group is not None:

@@ -12,6 +12,8 @@ _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 _HEADER = re.compile(rf"({_ADDRESS})(?:/{_ADDRESS})*(?= )")
 _ROW = re.compile(r"\s*([0-9a-f]{2,3}):((?:\s+[0-9a-f]{2}){16})", re.IGNORECASE)
 _LIKE_A_ROW = re.compile(r"\s*[0-9a-z]{1,4}:(?:\s+[0-9a-z]{1,2}\b){2}", re.IGNORECASE)
+# -n prints `0302: 10de:20f3`, -nn `3D controller [0302]: NVIDIA ... [10de:20f3]`
+_IDS = re.compile(r".*?\b([0-9a-f]{4})\]?: (?:.*\[)?([0-9a-f]{4}):([0-9a-f]{4})\b")
 _INSERTED = re.compile(r"(?:lspci|pcilib): ")  # stderr, where it went to the same file
 _NUMBER_TOLD = re.compile(r"\s+(NUMA node|IOMMU group): ([0-9]{1,9})")
 _DRIVER_TOLD = re.compile(r"\s+Kernel driver in use: (\w[\w-]*)")
@@ -30,6 +32,8 @@ class DumpedFunction:
         address: Its address; domain 0 where none is printed.
         place: Where it begins.
         data: The bytes of its Configuration Space.
+        printed: Class (16 bits), Vendor and Device ID as -n and -nn print them: where the bytes
+            do not tell, as of a VF or of what does not answer. None if not printed.
         driver: As -v tells it; None if not told.
         group: Number of its IOMMU group; None if not told.
         numa_node: None if not told.
@@ -38,6 +42,7 @@ class DumpedFunction:
     address: PciAddress
     place: Place
     data: bytearray = field(default_factory=bytearray)
+    printed: tuple[int, int, int] | None = None
     driver: str | None = None
     group: int | None = None
     numa_node: int | None = None
@@ -95,7 +100,10 @@ class _Reader:
         if row := _ROW.fullmatch(line):
             self._add_row(int(row[1], 16), bytes.fromhex(row[2]), place)
         elif header := _HEADER.match(line):
-            self._begin(header, place)
+            self.function = self._begin(header, place)
+            ids = _IDS.match(line, header.end())
+            if ids:
+                self.function.printed = (int(ids[1], 16), int(ids[2], 16), int(ids[3], 16))
         elif not line:
             self._ended = True
         elif line[0].isspace():
@@ -107,7 +115,7 @@ class _Reader:
                 hint=_DUMP_AGAIN,
             )
 
-    def _begin(self, header: re.Match[str], place: Place) -> None:
+    def _begin(self, header: re.Match[str], place: Place) -> DumpedFunction:
         first, *_, last = (header[1], *header[0].split("/"))
         with_domain = first.count(":") == 2
         if self._with_domain not in (None, with_domain):
@@ -127,7 +135,7 @@ class _Reader:
         self._with_domain = with_domain
         self._seen[address] = place.line
         self._ended = False
-        self.function = DumpedFunction(address, place)
+        return DumpedFunction(address, place)
 
     def _add_row(self, offset: int, values: bytes, place: Place) -> None:
         function = self.function

@@ -81,6 +81,29 @@ def test_what_v_tells_is_known(tmp_path: Path) -> None:
     assert (function.driver, state.group, state.numa_node) == ("mlx5_core", 38, 1)
 
 
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        pytest.param("0207: 15b3:101b (rev ff)", ("15b3:101b", 0x0207), id="of -n"),
+        pytest.param(
+            "Infiniband controller [0207]: Mellanox [ConnectX-6] [15b3:101b] (rev ff)",
+            ("15b3:101b", 0x0207),
+            id="of -nn",
+        ),
+        pytest.param("Infiniband controller: NIC (rev ff)", ("ffff:ffff", 0xFFFF), id="of neither"),
+    ],
+)
+def test_the_ids_of_what_does_not_answer_are_those_that_lspci_printed(
+    tmp_path: Path, header: str, expected: tuple[str, int]
+) -> None:
+    silent = "".join(f"{at:02x}:{' ff' * 16}\n" for at in range(0, 64, 16))
+
+    with opened(tmp_path, f"0000:24:00.0 {header}\n{silent}") as host:
+        (function,) = host.functions()
+
+    assert (function.id, function.device_class) == expected
+
+
 def test_without_a_domain_it_is_0(tmp_path: Path) -> None:
     with opened(tmp_path, DUMP.removeprefix("0000:")) as host:
         (function,) = host.functions()
