@@ -7,7 +7,7 @@ from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, 
 from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NOT_KNOWN
 from pcietune.model.platform import IommuGroup
-from pcietune.model.profile import GroupPolicy
+from pcietune.model.profile import Attach, GroupPolicy
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
@@ -27,43 +27,63 @@ _REGROUP = Remedy(
 
 
 def judge_groups(
-    host: HostAccess, fabric: Fabric, group: SwitchGroup, policy: GroupPolicy
+    host: HostAccess, fabric: Fabric, group: SwitchGroup, policy: GroupPolicy, attach: Attach
 ) -> list[Finding]:
-    """Judge the IOMMU groups of a switch group's GPUs and NICs."""
+    """Judge the IOMMU groups of a switch group's GPUs and of what its NICs hand to VMs."""
     match policy:
         case GroupPolicy.SEPARATE:
-            functions = sorted((*group.gpus, *group.nics), key=lambda f: f.address)
-            return [_judge_separate(host, fabric, function) for function in functions]
+            if attach is not Attach.VF:
+                whole = (*group.gpus, *group.nics)
+                return [_judge_separate(host, fabric, function) for function in whole]
+            gpus = [_judge_separate(host, fabric, gpu) for gpu in group.gpus]
+            return gpus + [f for nic in group.nics for f in _judge_virtual(host, fabric, nic)]
         case GroupPolicy.TOGETHER:
             return [_judge_together(host, group)]
         case GroupPolicy.IGNORE:
             return []
 
 
-def strangers(fabric: Fabric, function: PciFunction, group: IommuGroup) -> list[PciFunction | None]:
+def strangers(
+    fabric: Fabric, function: PciFunction, group: IommuGroup, *, virtual: bool = False
+) -> list[PciFunction | None]:
     """Return the group's members that would have to go to the same VM as ``function``.
 
     Ports do not count, unless a driver of another kind than pcieport has them, nor do host
-    bridges, which do no DMA, nor the other functions of the same slot. Classes are compared whole:
-    an NVSwitch is 0680, and a real device. None stands for a member that vanished.
+    bridges, which do no DMA, nor the other functions of the same slot; but for a virtual function
+    those do count, its PF included. Classes are compared whole: an NVSwitch is 0680, and a real
+    device. None stands for a member that vanished.
     """
 
     def harmless(other: PciFunction) -> bool:
         port = other.is_pci_bridge and other.driver in _MAY_STAY
-        return port or other.is_host_bridge or other.slot == function.slot
+        companion = other.slot == function.slot and not virtual
+        return port or other.is_host_bridge or companion
 
     others = [fabric.functions.get(a) for a in group.members if a != function.address]
     return [other for other in others if other is None or not harmless(other)]
 
 
+def _judge_virtual(host: HostAccess, fabric: Fabric, nic: PciFunction) -> list[Finding]:
+    """Judge a NIC's VFs, each alone: its PF stays with the host, and may share what it likes."""
+    try:
+        addresses = host.state(nic).virtual_functions
+    except PcietuneError as error:
+        return [Finding.unread(SEPARATE, Subject.of(nic), _ALONE, error)]
+    virtual = [fabric.functions[a] for a in addresses if a in fabric.functions]
+    if virtual:
+        return [_judge_separate(host, fabric, function) for function in virtual]
+    reason = "VMs get its virtual functions, and there are none yet"
+    return [_separate(nic, State.NOT_APPLICABLE, Value("no virtual function"), reason)]
+
+
 def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> Finding:
     try:
-        number = host.state(function).group
+        state = host.state(function)
     except PcietuneError as error:
         return Finding.unread(SEPARATE, Subject.of(function), _ALONE, error)
-    if number is NOT_KNOWN:
+    if state.group is NOT_KNOWN:
         return Finding.unread(SEPARATE, Subject.of(function), _ALONE, _not_told(function))
-    group = host.platform().group(number)
+    group = host.platform().group(state.group)
     if group is None:
         return _separate(
             function,
@@ -73,7 +93,8 @@ def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> 
             TURN_ON_IOMMU,
         )
     found = Value(f"group {group.number}", str(group.number))
-    others = strangers(fabric, function, group)
+    virtual = state.physical_function is not None
+    others = strangers(fabric, function, group, virtual=virtual)
     if not others:
         return _separate(function, State.PASS, found, "")
     names = ", ".join(f"{o.address} ({o.id})" if o else "a vanished function" for o in others)

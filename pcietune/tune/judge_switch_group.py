@@ -19,6 +19,7 @@ from pcietune.tune.judge_link import judge_links
 from pcietune.tune.judge_payload import judge_payload
 from pcietune.tune.judge_port_types import judge_port_types
 from pcietune.tune.judge_ports import JudgedBit, judge_ports
+from pcietune.tune.judge_quirks import judge_quirks
 from pcietune.tune.judge_runtime_pm import JudgedPower, judge_runtime_pm
 from pcietune.tune.judge_tenancy import judge_tenancy
 from pcietune.tune.port_requirements import port_requirements
@@ -69,15 +70,17 @@ def judge_switch_group(
         BadInputError: The profile contradicts itself at a port.
     """
     mode = duty.mode
+    bits = judge_ports(host, fabric, port_requirements(group, duty.name, mode))
     return JudgedGroup(
-        bits=judge_ports(host, fabric, port_requirements(group, duty.name, mode)),
+        bits=bits,
         ats=judge_ats(host, fabric, group, AtsWanted(mode.ats, duty.attach, duty.proofs)),
         power=judge_runtime_pm(host, fabric, group, mode.runtime_pm),
         findings=[
             *judge_port_types(host, fabric, group),
-            *judge_groups(host, fabric, group, mode.groups),
+            *judge_groups(host, fabric, group, mode.groups, duty.attach),
             *judge_isolation(host, fabric, group, mode.groups),
-            *judge_tenancy(group, duty.name, duty.tenancy),
+            *judge_tenancy(group, duty.name, duty.tenancy, bits),
+            *judge_quirks(host, group),
             *judge_links(host, fabric, group),
             *judge_device_control(host, fabric, group, duty.name),
             *judge_payload(host, fabric, group),

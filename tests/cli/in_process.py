@@ -35,11 +35,11 @@ class Run:
         return found
 
     def failing(self) -> set[tuple[str, str]]:
-        """Return id and subject of every finding that fails."""
+        """Return id and subject of every finding that fails and is more than information."""
         return {
             (finding.id, finding.subject.address or finding.subject.path)
             for finding in self.document().findings
-            if finding.state == "fail"
+            if finding.state == "fail" and finding.severity != "info"
         }
 
 

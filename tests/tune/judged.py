@@ -11,6 +11,7 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, State
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import ModeName, Profile
+from pcietune.model.severity import Severity
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit import Audit, Memory, audit
@@ -59,11 +60,11 @@ def finding(audited: Audit, finding_id: str, subject: str) -> Finding:
 
 
 def failing(audited: Audit) -> set[tuple[str, str]]:
-    """Return id and subject of every finding that fails."""
+    """Return id and subject of every finding that fails and is more than information."""
     return {
         (f.id, str(f.subject.address or f.subject.path))
         for f in audited.findings
-        if f.state is State.FAIL
+        if f.state is State.FAIL and f.severity is not Severity.INFO
     }
 
 

@@ -7,10 +7,10 @@ from trees.groups import into_group
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.judged import GPU, NIC, NIC_PORT, finding, judged, opened, surveyed
-from tune.profiles import PROFILE, with_mode
+from tune.profiles import PROFILE, handing_over, with_mode
 
 from pcietune.model.finding import Finding, RemedyKind, State
-from pcietune.model.profile import GroupPolicy, Mode
+from pcietune.model.profile import Attach, GroupPolicy, Mode
 from pcietune.model.switch_group import switch_groups
 from pcietune.tune.judge_groups import judge_groups
 from pcietune.tune.roles import assign_roles
@@ -134,8 +134,47 @@ def test_a_gpu_that_vanishes_before_its_group_is_read_is_an_error(tmp_path: Path
     later.functions()
     (tree.directory(GPU) / "uevent").unlink()
 
-    (apart, _) = judge_groups(later, fabric, group, GroupPolicy.SEPARATE)
-    (joined,) = judge_groups(later, fabric, group, GroupPolicy.TOGETHER)
+    (apart, _) = judge_groups(later, fabric, group, GroupPolicy.SEPARATE, Attach.PF)
+    (joined,) = judge_groups(later, fabric, group, GroupPolicy.TOGETHER, Attach.PF)
 
     assert apart.state is joined.state is State.ERROR
     assert apart.subject.address == group.gpus[0].address
+
+
+VF = "0000:24:00.1"
+HANDING_OVER_VFS = replace(handing_over(Attach.VF), modes=SEPARATE.modes)
+
+
+def with_vf(tree: TreeHost, group: int) -> TreeHost:
+    """Add a VF of the NIC."""
+    vf = nic(VF, below=NIC_PORT)
+    tree.add(replace(vf, group=group, iommu="dmar0", physical_function=NIC))
+    return tree
+
+
+def test_where_vms_get_vfs_the_vf_is_judged_and_its_pf_is_not(tmp_path: Path) -> None:
+    tree = with_vf(one_switch(tmp_path), 20)
+    into_group(tree, NIC, GPU_GROUP)
+
+    audited = judged(tree, HANDING_OVER_VFS)
+
+    assert finding(audited, "group.separate", VF).state is State.PASS
+    judged_ones = {str(f.subject.address) for f in audited.findings if f.id == "group.separate"}
+    assert judged_ones == {GPU, VF}
+
+
+def test_a_vf_in_its_pfs_group_is_not_alone(tmp_path: Path) -> None:
+    tree = with_vf(one_switch(tmp_path), NIC_GROUP)
+
+    found = finding(judged(tree, HANDING_OVER_VFS), "group.separate", VF)
+
+    assert (found.state, found.reason) == (
+        State.FAIL,
+        "shares group 5 with 0000:24:00.0 (15b3:101b)",
+    )
+
+
+def test_where_there_are_no_vfs_yet_nothing_is_claimed_of_them(tmp_path: Path) -> None:
+    found = finding(judged(one_switch(tmp_path), HANDING_OVER_VFS), "group.separate", NIC)
+
+    assert (found.state, found.found.text) == (State.NOT_APPLICABLE, "no virtual function")
