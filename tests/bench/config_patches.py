@@ -13,9 +13,12 @@ _CLASS = 0x09  # three bytes, Revision ID before them
 _SUBSYSTEM = 0x2C
 _CAPABILITIES = 0x34
 _PCI_EXPRESS = 0x10
-_LINK_CAPABILITIES = 0x0C  # 32 bits, from the start of the PCI Express capability
+_DEVICE_CONTROL = 0x08  # 16 bits, from the start of the PCI Express capability
+_LINK_CAPABILITIES = 0x0C  # 32 bits
 _LINK_STATUS = 0x12  # 16 bits
 _LINK_CAPABILITIES_2 = 0x2C  # 32 bits
+_RELAXED_ORDERING = 0x0010
+_AFTER_RESET = 0x2800  # Device Control: No Snoop, reads of 512 bytes
 _LINK_FIELDS = 0x3FF  # speed in bits 3:0, width in bits 9:4, in both registers
 
 _EXTENDED = 0x100
@@ -75,6 +78,12 @@ def link(wanted: Link, config: bytes) -> list[Patch]:
         Patch(express + _LINK_STATUS, struct.pack("<H", status & ~_LINK_FIELDS | current)),
         Patch(express + _LINK_CAPABILITIES_2, struct.pack("<I", speeds)),
     ]
+
+
+def device_control(config: bytes, *, relaxed: bool) -> list[Patch]:
+    """Give an endpoint the Device Control that real ones have after a reset, which QEMU's lack."""
+    at = _capability(config, _PCI_EXPRESS) + _DEVICE_CONTROL
+    return [Patch(at, struct.pack("<H", _AFTER_RESET | _RELAXED_ORDERING * relaxed))]
 
 
 def link_capabilities(config: bytes) -> list[Patch]:

@@ -28,6 +28,7 @@ class Function:
         subsystem: None: as QEMU made it.
         class_code: None: as QEMU made it.
         link: Of the function.
+        relaxed_ordering: Whether it may set the attribute; None: as QEMU made it.
         acs: Capability to be added or replaced; None: as QEMU made it.
         ats: Capability to be added; None: no.
         vfs: Its virtual functions, which it has once the guest switches them on.
@@ -40,6 +41,7 @@ class Function:
     subsystem: str | None = None
     class_code: int | None = None
     link: Link
+    relaxed_ordering: bool | None = None
     acs: Acs | None = None
     ats: Ats | None = None
     vfs: Vfs | None = None
@@ -53,6 +55,8 @@ class Function:
             patches += config_patches.subsystem(self.subsystem)
         if self.class_code is not None:
             patches += config_patches.class_code(self.class_code)
+        if self.relaxed_ordering is not None:
+            patches += config_patches.device_control(config, relaxed=self.relaxed_ordering)
         if self.acs is not None:
             patches += config_patches.acs(self.acs, config)
         if self.ats is not None:
@@ -183,7 +187,8 @@ class _Layout:
 
     def _endpoint(self, endpoint: Endpoint, bus: str, location: str) -> None:
         device_id = self._device_id("endpoint", endpoint.name)
-        device = f"nvme,id={device_id},bus={bus},serial={device_id}"
+        bar = "" if endpoint.bar_mb is None else f",cmb_size_mb={endpoint.bar_mb}"
+        device = f"nvme,id={device_id},bus={bus},serial={device_id}{bar}"
         self.functions.append(
             Function(
                 device_id=device_id,
@@ -195,6 +200,7 @@ class _Layout:
                 subsystem=endpoint.subsystem,
                 class_code=endpoint.class_code,
                 link=endpoint.link,
+                relaxed_ordering=endpoint.relaxed_ordering,
                 ats=Ats() if endpoint.ats is True else endpoint.ats or None,
                 vfs=endpoint.vfs,
             )

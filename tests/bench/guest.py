@@ -232,11 +232,7 @@ class Guest:
     def shape_vfs(self, name: str, number: int) -> None:
         """Make virtual functions, which the guest has switched on, what the machine's file says.
 
-        ``bench.vfs`` does that and all that goes before it.
-
-        Raises:
-            GuestError: The machine has no such function.
-            LookupError: It has fewer.
+        Use ``bench.vfs``, which does all that goes before. Raises what ``Functions`` raises.
         """
         self._functions.shape_vfs(name, number)
 

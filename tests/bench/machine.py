@@ -85,6 +85,9 @@ class Endpoint(_Strict, frozen=True):
         id: Vendor and Device ID, as lspci -n prints them.
         subsystem: Subsystem Vendor ID and Subsystem ID; None: QEMU's.
         class_code: 24 bits, as sysfs prints them: 0x030200.
+        bar_mb: Size of the BAR by which peers reach its memory (64 bits, prefetchable), in MiB;
+            None: it has none.
+        relaxed_ordering: Whether it may set the attribute, as a device may after power-up.
         ats: Its ATS capability, or whether it has the usual one.
         vfs: None: it has no SR-IOV capability.
     """
@@ -93,6 +96,8 @@ class Endpoint(_Strict, frozen=True):
     class_code: ClassCode = msgspec.field(name="class")
     name: Name | None = None
     subsystem: Identity | None = None
+    bar_mb: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    relaxed_ordering: bool = True
     ats: bool | Ats = False
     vfs: Vfs | None = None
     link: Link = Link()
