@@ -49,7 +49,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     from pcietune.cli.report import print_outcome
     from pcietune.cli.writing import writable_host
     from pcietune.model.profile import ModeName
-    from pcietune.report import text, writes_text
+    from pcietune.report import findings_text, text, writes_text
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(tells_channels=as_json)
@@ -73,7 +73,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
             sections=(
                 text.heading(outcome),
                 writes_text.applied(outcome),
-                text.findings(outcome, passes=False),
+                findings_text.findings(outcome, passes=False),
             ),
         )
 

@@ -1,5 +1,10 @@
 """``pcietune audit``."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from pcietune.cli.options import (
     FromOption,
     JsonOption,
@@ -9,21 +14,57 @@ from pcietune.cli.options import (
     StrictOption,
 )
 
+if TYPE_CHECKING:
+    from pcietune.model.selection import Selection
+    from pcietune.report.outcome import Outcome
+
+_Patterns = list[str] | None
+
 
 def audit(  # noqa: PLR0913 -- one parameter per option
     profile: ProfileOption = None,
     mode: ModeOption = None,
     source: FromOption = None,
     *,
+    only: Annotated[
+        _Patterns,
+        typer.Option(
+            "--only",
+            metavar="ID",
+            help="Ask for these findings only; an ID may be a pattern such as 'port.*'.",
+        ),
+    ] = None,
+    skip: Annotated[
+        _Patterns, typer.Option("--skip", metavar="ID", help="Do not ask for these findings.")
+    ] = None,
+    device: Annotated[
+        _Patterns,
+        typer.Option(
+            "--device",
+            metavar="ADDRESS",
+            help="Ask only for what is about this function and the ports above it; a location "
+            "does, too.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write the findings as a JUnit file, too."),
+    ] = None,
     strict: StrictOption = False,
     passes: PassesOption = False,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Tell all of what is only for information.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what on this host is not as its profile wants it; exit 3 if anything is not.
 
-    Reads, and writes nothing. Examples:
+    Reads, and writes nothing. What --only, --skip and --device leave out does not count; each may
+    be given several times. `pcietune explain` lists the IDs. Examples:
 
     `pcietune audit --mode vm`
+
+    `pcietune audit --only 'port.*' --device 0000:41:00.0 --junit audit.xml`
 
     `pcietune audit --from host.tar --mode vm --json`
     """
@@ -31,15 +72,55 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
-    from pcietune.report import text
+    from pcietune.report import findings_text, text
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(strict=strict, tells_channels=as_json)
-    with collecting(outcome), open_host(source) as host:
-        judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
+    with collecting(outcome):
+        selection = _selection(only or [], skip or [], device or [])
+        _check_place(junit)
+        typed = None if mode is None else ModeName(mode)
+        with open_host(source) as host:
+            judge(host, Request(profile, typed, selection=selection), outcome)
+    if junit is not None:
+        with collecting(outcome):
+            _write_junit(junit, outcome)
     print_outcome(
         outcome,
         outcome.exit_code(),
         as_json=as_json,
-        sections=(text.heading(outcome), text.findings(outcome, passes=passes)),
+        sections=(
+            text.heading(outcome),
+            findings_text.findings(outcome, passes=passes, notes=notes),
+        ),
     )
+
+
+def _selection(only: list[str], skip: list[str], devices: list[str]) -> "Selection":
+    """Return what is asked for.
+
+    Raises:
+        BadInputError: There is no finding of an id.
+    """
+    from pcietune.cli.finding_ids import chosen
+    from pcietune.host.explanation_files import shipped_explanations
+    from pcietune.model.selection import Selection
+
+    if only or skip:
+        chosen([*only, *skip], list(shipped_explanations()))
+    return Selection(tuple(only), tuple(skip), tuple(devices))
+
+
+def _check_place(junit: Path | None) -> None:
+    from pcietune.host.result_file import check_place
+
+    if junit is not None:
+        check_place(junit)
+
+
+def _write_junit(file: Path, outcome: "Outcome") -> None:
+    from pcietune.host.result_file import result_file
+    from pcietune.report.junit import junit
+
+    with result_file(file) as opened:
+        opened.write(junit(outcome))

@@ -8,6 +8,7 @@ from pcietune.cli import show
 from pcietune.errors import BadInputError
 from pcietune.host.archive import pack
 from pcietune.host.lock import locked
+from pcietune.host.result_file import check_place
 from pcietune.host.source import is_recording, open_host
 from pcietune.host.sysfs import SysfsHost
 
@@ -50,8 +51,5 @@ def _check(source: Sequence[Path] | None, to: Path | None, *, in_place: bool) ->
         raise BadInputError(
             f"{source[0]} is no recording that could be written to", hint="use --to FILE instead"
         )
-    if to is not None and (to.is_dir() or not to.parent.is_dir()):
-        raise BadInputError(
-            f"{to} cannot be a file: it is a directory, or is in none",
-            hint="name a file in a directory that exists",
-        )
+    if to is not None:
+        check_place(to)

@@ -1,6 +1,5 @@
 """Host archives: a recorded tree in a tar file, unpacked with suspicion."""
 
-import errno
 import gzip
 import io
 import os
@@ -9,12 +8,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from tempfile import NamedTemporaryFile
 from typing import IO
 
 from pcietune import __version__
 from pcietune.errors import BadInputError, NotPermittedError
 from pcietune.host.manifest import MANIFEST, Manifest
+from pcietune.host.result_file import result_file
 
 _LARGEST_FILE = 0x10000  # bytes; Configuration Space has 4096, a sysfs attribute at most a page
 _LARGEST_MANIFEST = 0x2000000  # bytes
@@ -31,14 +30,6 @@ _DAMAGE = (
     NotADirectoryError,  # or one below a file
     ValueError,  # a name that no file can have
 )
-_NO_SUCH_PLACE = (
-    errno.ENOENT,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.EBUSY,  # "." or "/"
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-)
 _MAKE_ONE = "make one on the host: pcietune record FILE"
 
 Plain = io.BufferedReader | gzip.GzipFile
@@ -54,24 +45,8 @@ def pack(root: Path, destination: Path) -> None:
         BadInputError: No file can be of that name there.
         NotPermittedError: The destination may not be written, or there is no room.
     """
-    try:
-        with NamedTemporaryFile(
-            dir=destination.parent, prefix=f".{destination.name}.", delete=False
-        ) as file:
-            try:
-                _write(root, file, compressed=destination.suffix == ".gz")
-                file.flush()
-                os.fsync(file.fileno())
-                Path(file.name).chmod(0o644)
-                Path(file.name).replace(destination)
-            except BaseException:
-                Path(file.name).unlink()
-                raise
-    except OSError as error:
-        said = f"cannot write {destination}: {error.strerror}"
-        if error.errno in _NO_SUCH_PLACE:
-            raise BadInputError(said, hint="name a file in a directory that exists") from error
-        raise NotPermittedError(said, hint="name a file in another place") from error
+    with result_file(destination) as file:
+        _write(root, file, compressed=destination.suffix == ".gz")
 
 
 def unpack(archive: Path, destination: Path) -> None:

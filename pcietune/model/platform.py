@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 
 from pcietune.address import PciAddress
 from pcietune.model.dmar import Dmar
@@ -60,7 +60,7 @@ class IommuGroup:
         return None if self.type is None else self.type.startswith("DMA")
 
 
-class Lockdown(Enum):
+class Lockdown(StrEnum):
     """The kernel's lockdown mode (/sys/kernel/security/lockdown)."""
 
     NONE = "none"

@@ -2,14 +2,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from report.outcomes import applied, audited, planned, restored
-from trees.fabrics import two_switches
-from trees.function import downstream_port, gpu, nic, root_port
+from trees.function import nic
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.faults import all_ones, set_word, stuck
-from tune.judged import GPU, NIC, NIC_PORT, ROOT_PORT
+from tune.faults import all_ones, stuck
+from tune.judged import GPU, NIC, NIC_PORT
 from tune.profiles import rule, with_ports
 from tune.registers import register_changes
 
@@ -17,23 +15,12 @@ from pcietune.errors import LockedError
 from pcietune.model.done import GroupFailure
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import UndoRecord
-from pcietune.report import text, writes_text
+from pcietune.report import findings_text, text, writes_text
 from pcietune.report.outcome import Outcome
-
-LOOK_ELSEWHERE = (
-    "ACS redirects nothing on the GPU-NIC paths: whatever is slow or fails here, look elsewhere"
-)
-# One switch has 7 of the NIC's port, 5 of the GPU's (TransBlk is not its business), 6 of the root
-# port's, and 5 on ATS, the two groups, the IOMMU and its device TLB.
-COUNTED = "1 switch group, 23 findings: 22 pass, 1 FAIL"
 
 
 def joined(lines: Iterable[str]) -> str:
     return "\n".join(lines)
-
-
-def findings(outcome: Outcome, *, passes: bool = False) -> str:
-    return joined(text.findings(outcome, passes=passes))
 
 
 def test_the_heading_says_what_the_host_is_and_how_it_is_judged(tmp_path: Path) -> None:
@@ -45,6 +32,16 @@ def test_the_heading_says_what_the_host_is_and_how_it_is_judged(tmp_path: Path) 
         "profile  tested: 1 x 10de:20f3 (10de:20f3)",
         "mode     vm",
         "disabled pcietune=off is on the kernel command line",
+    ]
+
+
+def test_the_heading_names_switch_groups_whose_mode_differs(tmp_path: Path) -> None:
+    outcome = audited(one_switch(tmp_path))
+    outcome.group_modes = {"0000:40:01.0/00.0": ModeName.BAREMETAL}
+
+    assert list(text.heading(outcome))[-2:] == [
+        "mode     vm",
+        "mode     baremetal of switch group 0000:40:01.0/00.0",
     ]
 
 
@@ -60,143 +57,17 @@ def test_the_heading_of_a_host_without_names_or_gpus_says_so(tmp_path: Path) -> 
     ]
 
 
-def test_failures_come_before_what_is_pending_and_passes_only_if_asked_for(
-    tmp_path: Path,
-) -> None:
-    off = nic(NIC, below=NIC_PORT, ats=(0x0020, 0))
-    tree = one_switch(tmp_path, instead=[off])
-    tree.group_type(5, "identity")
-    all_ones(tree, ROOT_PORT)
-    outcome = audited(tree)
-
-    words = [
-        line.split("  ")[0]
-        for line in findings(outcome, passes=True).splitlines()
-        if line and not line.startswith(" ")
-    ]
-
-    order = ["NOT READ", "FAIL", "PENDING", "pass"]
-    assert sorted(words[:-1], key=order.index) == words[:-1]
-    assert set(words[:-1]) == set(order)
-    assert "pass  " not in findings(outcome)
-
-
-def test_findings_that_differ_in_their_subject_alone_are_told_together(tmp_path: Path) -> None:
-    said = findings(audited(two_switches(tmp_path)))
-
-    assert said.count("FAIL  port.nic-side.DirectTrans (error)") == 1
-    assert (
-        "    0000:22:04.0  0000:20:01.0/00.0/04.0  DirectTrans- in ACSCtl 0x001d, wanted "
-        "DirectTrans+\n"
-        "    0000:22:08.0  0000:20:01.0/00.0/08.0  DirectTrans- in ACSCtl 0x001d, wanted "
-        "DirectTrans+\n"
-    ) in said
-    assert said.count("register: pcietune apply") == 1
-
-
-def test_a_long_remedy_that_findings_share_is_told_once(tmp_path: Path) -> None:
-    said = findings(audited(two_switches(tmp_path), mode=ModeName.BAREMETAL))
-
-    assert said.count("  kernel-args: pci=disable_acs_redir=") == 1
-    assert said.count("  kernel-args: as above") == 5  # two bits at three places
-
-
-def test_of_many_remedies_alike_only_the_first_are_told(tmp_path: Path) -> None:
-    ports = {"24": "22:04", "25": "22:08", "44": "42:04", "45": "42:08"}
-    without_ats = [
-        nic(f"0000:{bus}:00.0", below=f"0000:{port}.0", ats=None) for bus, port in ports.items()
-    ]
-    said = findings(audited(two_switches(tmp_path, instead=without_ats))).splitlines()
-
-    start = said.index("FAIL  nic.ats (error)")
-    block = said[start : said.index("", start)]
-    told = [line for line in block if line.startswith("  firmware: ")]
-    (rest,) = (line for line in block if line.endswith("--json has every one"))
-    assert len(told) + int(rest.split()[1]) == 4  # one for each of the NICs
-
-
-def test_the_last_line_counts_findings_by_state(tmp_path: Path) -> None:
-    said = findings(audited(one_switch(tmp_path)))
-
-    assert said.splitlines()[-1] == COUNTED
-
-
-def test_without_a_switch_group_there_is_no_path_to_shorten(tmp_path: Path) -> None:
-    tree = TreeHost(tmp_path)
-    tree.add(
-        root_port("0000:20:01.0"),
-        gpu("0000:21:00.0", below="0000:20:01.0"),
-        root_port("0000:40:01.0"),
-        nic("0000:41:00.0", below="0000:40:01.0"),
-    )
-
-    said = findings(audited(tree))
-
-    assert "0 switch groups" in said
-    assert (
-        "their paths meet in the root complex, where the IOMMU's mode and the host bridges" in said
-    )
-
-
-def unredirected(root: Path, nic_port: int = 0x0000) -> TreeHost:
-    """Return a host whose ports redirect nothing, but for what the NIC's port is set to."""
-    tree = one_switch(root)
-    for address in (ROOT_PORT, "0000:22:00.0"):
-        set_word(tree, address, 0x0000)
-    set_word(tree, NIC_PORT, nic_port)
-    return tree
-
-
-@pytest.mark.parametrize(
-    ("control", "exonerated"),
-    [
-        pytest.param(0x0000, True, id="nothing"),
-        pytest.param(0x0001, True, id="SrcValid"),
-        pytest.param(0x0010, True, id="UpstreamFwd"),
-        pytest.param(0x0040, True, id="DirectTrans"),
-        pytest.param(0x0002, False, id="TransBlk"),
-        pytest.param(0x0004, False, id="ReqRedir"),
-        pytest.param(0x0008, False, id="CmpltRedir"),
-        pytest.param(0x0020, False, id="EgressCtrl"),
-        pytest.param(0x0200, False, id="memory target access redirected"),
-    ],
-)
-def test_acs_is_exonerated_where_no_port_redirects_or_blocks(
-    tmp_path: Path, control: int, *, exonerated: bool
-) -> None:
-    outcome = audited(unredirected(tmp_path, control), mode=ModeName.BAREMETAL)
-
-    assert (LOOK_ELSEWHERE in findings(outcome)) is exonerated
-
-
-def test_acs_is_not_exonerated_where_a_port_was_not_read(tmp_path: Path) -> None:
-    silent = unredirected(tmp_path / "silent")
-    all_ones(silent, ROOT_PORT)
-    asked_of_some = with_ports(nic_side=rule(require="ReqRedir-"))
-
-    assert LOOK_ELSEWHERE not in findings(audited(silent, mode=ModeName.BAREMETAL))
-    assert LOOK_ELSEWHERE not in findings(audited(unredirected(tmp_path / "all"), asked_of_some))
-
-
-def test_ports_without_acs_exonerate_acs(tmp_path: Path) -> None:
-    bare = [
-        root_port(ROOT_PORT, acs=None),
-        downstream_port("0000:22:00.0", below="0000:21:00.0", acs=None),
-        downstream_port(NIC_PORT, below="0000:21:00.0", acs=None),
-    ]
-    tree = one_switch(tmp_path, instead=bare)
-
-    assert LOOK_ELSEWHERE in findings(audited(tree, mode=ModeName.BAREMETAL))
-
-
 def test_status_tells_the_ways_and_counts(tmp_path: Path) -> None:
-    lines = list(text.status(audited(one_switch(tmp_path))))
+    outcome = audited(one_switch(tmp_path))
+    lines = list(text.status(outcome))
 
     assert lines[:2] == [
         "enforce  audit",
         "channel  registers: open (root, and the kernel is not locked down)",
     ]
-    assert lines[-1] == f"judged   {COUNTED}"
+    (counted, *_) = findings_text.summary(outcome)
+    assert lines[-1] == f"judged   {counted}"
+    assert counted.startswith("1 switch group, ")
 
 
 def test_a_plan_tells_each_write_exactly(tmp_path: Path) -> None:
@@ -296,4 +167,4 @@ def test_there_is_nothing_to_tell_of_what_was_not_reached() -> None:
     assert list(text.heading(nothing)) == list(text.status(nothing)) == []
     assert list(writes_text.plan(nothing)) == list(writes_text.applied(nothing)) == []
     assert list(writes_text.restored(nothing)) == []
-    assert findings(nothing) == ""
+    assert list(findings_text.findings(nothing, passes=True)) == []
