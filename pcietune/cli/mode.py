@@ -8,9 +8,9 @@ from pcietune.cli.options import FromOption, JsonOption, Mode, ProfileOption
 
 if TYPE_CHECKING:
     from pcietune.host.sysfs import SysfsHost
+    from pcietune.model.mode_change import ModeChange
     from pcietune.model.profile import ModeName
     from pcietune.report.outcome import Outcome
-    from pcietune.tune.mode_steps import ModeChange
 
 
 def mode(
@@ -68,7 +68,7 @@ def _change(
     """Return the steps; None if there is no GPU here."""
     from pcietune.cli.judging import Request, decided, describe, judge_by, recognise
     from pcietune.model.switch_group import switch_groups
-    from pcietune.tune.mode_change import named_groups, towards
+    from pcietune.tune.mode_settings import named_groups, towards
     from pcietune.tune.mode_steps import mode_steps
     from pcietune.tune.roles import assign_roles
 

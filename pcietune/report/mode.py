@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from pcietune.model.finding import Finding
+from pcietune.model.mode_change import ModeChange, Step
 from pcietune.report.json_text import encode
-from pcietune.tune.mode_steps import ModeChange, Step
 
 _MOST_COMMANDS = 12  # of one step; --json has every one
 

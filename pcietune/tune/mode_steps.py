@@ -6,11 +6,10 @@ registers after it, since it resets them; functions get their new users last.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from pcietune.model.access import HostAccess
 from pcietune.model.finding import Finding, RemedyKind, State
+from pcietune.model.mode_change import BEFORE_A_BOOT, ModeChange, Step, StepKind
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Settings
 from pcietune.model.severity import Severity
@@ -23,81 +22,7 @@ from pcietune.tune.hand_over import (
     lacking_virtual_functions,
     release_from_vfio,
 )
-from pcietune.tune.mode_change import towards
-
-
-class StepKind(StrEnum):
-    """What a step is about, in the order in which they are taken."""
-
-    READ = "read"
-    HARDWARE = "hardware"
-    SETTINGS = "settings"
-    RELEASE = "release"
-    FIRMWARE = "firmware"
-    BIOS = "bios"
-    KERNEL_ARGS = "kernel-args"
-    VIRTUAL_FUNCTIONS = "virtual-functions"
-    BIND_AT_BOOT = "bind-at-boot"
-    REBOOT = "reboot"
-    REGISTERS = "registers"
-    BIND = "bind"
-    SOFTWARE = "software"
-    USE = "use"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step.
-
-    Attributes:
-        kind: What it is about.
-        title: What it does, in a few words.
-        done: Whether nothing of it is left to do, as far as can be seen now.
-        commands: What to run or to do, in order.
-        check: The command that shows whether it is done; empty if the next ones do.
-        settles: Findings that it ends.
-    """
-
-    kind: StepKind
-    title: str
-    done: bool
-    commands: tuple[str, ...] = ()
-    check: str = ""
-    settles: tuple[Finding, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ModeChange:
-    """The way to a duty.
-
-    Attributes:
-        mode: The duty.
-        groups: Names of the switch groups that are meant; all if empty.
-        steps: In order, those that are done included.
-    """
-
-    mode: ModeName
-    groups: tuple[str, ...]
-    steps: tuple[Step, ...]
-
-    @property
-    def done(self) -> bool:
-        """Whether every step is."""
-        return all(step.done for step in self.steps)
-
-    def open_after(self, number: int) -> tuple[Finding, ...]:
-        """Return the findings that are open when the first ``number`` steps are done.
-
-        What firmware and the kernel command line mend stays open until the reboot.
-        """
-        reboot = next((i for i, s in enumerate(self.steps) if s.kind is StepKind.REBOOT), 0)
-        return tuple(
-            finding
-            for index, step in enumerate(self.steps)
-            if (max(index, reboot) if step.kind in _BEFORE_A_BOOT else index) >= number
-            for finding in step.settles
-        )
-
+from pcietune.tune.mode_settings import towards
 
 Found = Mapping[StepKind, tuple[Finding, ...]]
 
@@ -166,12 +91,6 @@ def mode_steps(
 
 
 _ALWAYS_TOLD = (StepKind.SETTINGS, StepKind.KERNEL_ARGS, StepKind.REBOOT)
-_BEFORE_A_BOOT = (
-    StepKind.FIRMWARE,
-    StepKind.BIOS,
-    StepKind.KERNEL_ARGS,
-    StepKind.BIND_AT_BOOT,
-)
 
 
 def _about(audited: Audit, groups: Sequence[SwitchGroup]) -> list[Finding]:
@@ -241,7 +160,7 @@ def _handed(kind: StepKind, title: str, change: HandOver) -> Step:
 
 def _reboot(before: Sequence[Step]) -> Step:
     """Return the step that lets what must stand before a boot work."""
-    due = [step for step in before if step.kind in _BEFORE_A_BOOT and not step.done]
+    due = [step for step in before if step.kind in BEFORE_A_BOOT and not step.done]
     power = any(f.remedy is not None and f.remedy.power_cycle for s in due for f in s.settles)
     commands: tuple[str, ...] = ()
     if due:

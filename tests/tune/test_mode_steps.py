@@ -13,12 +13,13 @@ from tune.judged import GPU, NIC, NIC_PORT, opened, surveyed
 from tune.profiles import NIC_ROLE, PROFILE
 
 from pcietune.errors import BadInputError
+from pcietune.model.mode_change import ModeChange, Step, StepKind
 from pcietune.model.profile import Attach, FunctionPattern, ModeName, Profile, Role, RoleName
 from pcietune.model.settings import Settings
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit import audit
-from pcietune.tune.mode_change import named_groups, towards
-from pcietune.tune.mode_steps import ModeChange, Step, StepKind, mode_steps
+from pcietune.tune.mode_settings import named_groups, towards
+from pcietune.tune.mode_steps import mode_steps
 
 SECOND = "0000:40:01.0/00.0"  # the topmost upstream port of the second switch
 ATS_CONTROL = 0x112  # of a NIC in the trees
