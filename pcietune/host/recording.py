@@ -66,7 +66,7 @@ _LINKS = ("iommu", "iommu_group", "physfn")
 _UNIT_REGISTERS = ("intel-iommu/cap", "intel-iommu/ecap", "amd-iommu/cap", "amd-iommu/features")
 _CONFIG_ACS_SYMBOL = b"0000000000000000 t __pci_config_acs\n"  # without its address
 _ANOTHER_SYMBOL = b"0000000000000000 T pci_enable_acs\n"
-_OWN_FILES = ("etc/pcietune", "run/pcietune")
+_OWN_FILES = ("etc/pcietune", "run/pcietune", "var/lib/pcietune")
 
 
 def record(host: SysfsHost, destination: Path) -> int:

@@ -15,7 +15,9 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.run_files import check_owner
 from pcietune.host.undo_log import UndoLog, read_undo_record
 from pcietune.model.undo import (
+    AttributeChange,
     Change,
+    GroupTypeChange,
     Outcome,
     RecordedChange,
     RegisterChange,
@@ -38,6 +40,18 @@ FIRST = RegisterChange(
 )
 SECOND = replace(FIRST, location="0000:20:01.0/00.0/04.0", address=PciAddress.parse("0000:22:04.0"))
 ELSEWHERE = replace(FIRST, group=OTHER_GROUP, location=f"{OTHER_GROUP}/00.0")
+ASLEEP = AttributeChange(
+    GROUP, FIRST.location, FIRST.address, FIRST.id, "power/control", "auto", "on"
+)
+SWITCHED = GroupTypeChange(
+    f"{GROUP}/04.0/00.0",
+    f"{GROUP}/04.0/00.0",
+    PciAddress.parse("0000:24:00.0"),
+    "15b3:101b",
+    iommu_group=42,
+    old="identity",
+    new="DMA",
+)
 
 
 @pytest.fixture
@@ -115,6 +129,31 @@ def test_what_a_run_undoes_after_it_was_kept_is_undone(files: HostFiles) -> None
         log.settle(GROUP, kept=False)
 
     assert _outcomes(files) == [(FIRST, Outcome.UNDONE), (ELSEWHERE, Outcome.BEGUN)]
+
+
+def test_attributes_and_types_are_recorded_as_registers_are(files: HostFiles) -> None:
+    with UndoLog.open(files, BOOT) as log:
+        log.begin(FIRST)
+        log.begin(ASLEEP)
+        log.settle(GROUP, kept=True)
+        log.begin(SWITCHED)
+        assert _read(files).unfinished == (SWITCHED,)
+        log.settle(SWITCHED.group, kept=False)
+
+    assert _outcomes(files) == [
+        (FIRST, Outcome.KEPT),
+        (ASLEEP, Outcome.KEPT),
+        (SWITCHED, Outcome.UNDONE),
+    ]
+
+
+def test_a_record_that_is_replaced_keeps_attributes_and_types(files: HostFiles) -> None:
+    left = tuple(RecordedChange(entry, Outcome.BEGUN) for entry in (ASLEEP, SWITCHED))
+    with UndoLog.open(files, BOOT) as log:
+        log.replace(UndoRecord(BOOT, left))
+        log.note_found(FIRST)
+
+    assert _read(files) == UndoRecord(BOOT, left, (FIRST,))
 
 
 def test_the_record_of_another_boot_is_read_but_not_continued(files: HostFiles) -> None:
