@@ -1,15 +1,19 @@
-"""``pcietune profile list|show|match|lint``."""
+"""``pcietune profile``: its smaller commands, and where the others are added."""
 
 from typing import Annotated
 
 import typer
 
+from pcietune.cli import profile_learn, profile_match, profile_schema
 from pcietune.cli.options import FromOption
 
 app = typer.Typer(
     help="Look at profiles: how kinds of hosts are recognised, and what they owe.",
     no_args_is_help=True,
 )
+app.command()(profile_match.match)
+app.command()(profile_schema.schema)
+app.command()(profile_learn.learn)
 
 
 @app.command("list")
@@ -48,6 +52,10 @@ def list_profiles(source: FromOption = None) -> None:
 def show_profile(
     profile: Annotated[str, typer.Argument(metavar="NAME|FILE", help="The profile.")],
     source: FromOption = None,
+    *,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Merge it with what it extends, without comments.")
+    ] = False,
 ) -> None:
     """Print a profile's file as it is, comments included, if it can be used.
 
@@ -55,56 +63,44 @@ def show_profile(
     """
     from pcietune.cli import show
     from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.resolved_profile import resolved_text
     from pcietune.host.source import open_host
 
     with open_host(source) as host:
-        loaded = Profiles(host.files, shipped_profiles()).load(profile)
-        show.document(loaded.source.path.read_text(encoding="utf-8"))
-
-
-@app.command("match")
-def match(source: FromOption = None) -> None:
-    """Say which profile describes this host, and why each other one does not.
-
-    `pcietune profile match`
-    """
-    from pcietune.cli import show
-    from pcietune.host.profile_store import Profiles, shipped_profiles
-    from pcietune.host.source import open_host
-    from pcietune.tune.match import find_profile, match_profile
-    from pcietune.tune.survey import concerned, survey
-
-    with open_host(source) as host:
-        loaded = Profiles(host.files, shipped_profiles()).all()
-        profiles = [one.profile for one in loaded]
-        fabric = survey(host, lambda functions: concerned(functions, profiles))
-        results = [match_profile(profile, fabric, host) for profile in profiles]
-        show.lines(
-            f"{'fits' if result.fits else 'does not fit'}  {result.profile.name}: "
-            f"{'; '.join(result.why)}"
-            for result in results
-        )
-        chosen = find_profile(host, fabric, profiles)
-    show.lines(
-        ["There is no GPU on this host: nothing here for pcietune."]
-        if chosen is None
-        else [f"chosen  {chosen.profile.name}"]
-    )
+        profiles = Profiles(host.files, shipped_profiles())
+        found = profiles.load(profile).source
+        as_is = found.path.read_text(encoding="utf-8")
+        show.document(resolved_text(found, profiles) if resolved else as_is)
 
 
 @app.command("lint")
 def lint(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Profiles to check.")],
+    source: FromOption = None,
 ) -> None:
     """Say everything that is wrong or doubtful in profiles; exit 4 if anything is wrong.
+
+    What a profile extends is looked for beside it, then on this host. A file that cannot be read
+    is told on stderr, and the others are checked all the same.
 
     `pcietune profile lint /etc/pcietune/profiles.d/*.yaml`
     """
     from pcietune.cli import show
-    from pcietune.errors import ExitCode
+    from pcietune.errors import ExitCode, PcietuneError
     from pcietune.host.profile_file import lint_file
+    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.source import open_host
+    from pcietune.host.yaml_nodes import Complaint
 
-    complaints = [complaint for file in files for complaint in lint_file(file)]
+    unread = []
+    complaints: list[Complaint] = []
+    with open_host(source) as host:
+        profiles = Profiles(host.files, shipped_profiles())
+        for file in files:
+            try:
+                complaints += lint_file(file, profiles)
+            except PcietuneError as error:
+                unread.append(error)
     show.lines(str(complaint) for complaint in complaints)
-    wrong = any(not complaint.warning for complaint in complaints)
-    raise typer.Exit(int(ExitCode.BAD_INPUT if wrong else ExitCode.OK))
+    wrong = [ExitCode.BAD_INPUT for complaint in complaints if not complaint.warning]
+    show.end(unread, ExitCode.of_several([*wrong, *(error.exit_code for error in unread)]))

@@ -19,7 +19,11 @@ class PortRuleSchema(Schema):
     """What ports of one place owe: a control stands in set or in require, once."""
 
     set: Annotated[
-        tuple[Acs, ...], Meta(description="ACS controls that pcietune apply may write")
+        tuple[Acs, ...],
+        Meta(
+            description="ACS controls that pcietune apply may write",
+            extra_json_schema={"not": {"contains": {"enum": ["EgressCtrl+", "EgressCtrl-"]}}},
+        ),
     ] = ()
     require: Annotated[
         tuple[Acs, ...], Meta(description="ACS controls that are judged and never written")

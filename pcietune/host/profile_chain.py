@@ -20,7 +20,7 @@ from pcietune.host.yaml_nodes import (
     read_document,
 )
 
-_EXTENDS = "extends"
+EXTENDS = "extends"
 _LONGEST = 8  # files
 
 
@@ -98,7 +98,7 @@ def _extends(root: yaml.Node) -> yaml.ScalarNode | None:
     """Return the name that a profile extends; None if there is none, or it can be no name."""
     if not isinstance(root, yaml.MappingNode):
         return None
-    values = [value for key, value in root.value if is_text(key) and key.value == _EXTENDS]
+    values = [value for key, value in root.value if is_text(key) and key.value == EXTENDS]
     value = values[0] if values else None
     if not isinstance(value, yaml.ScalarNode) or not is_text(value):
         return None

@@ -54,13 +54,25 @@ class RoleSchema(Schema):
     attach: Annotated[Attach, Meta(description="what of it is handed to a VM")] = Attach.PF
 
 
+_IDS_OR_CLASSES = {"allOf": [{"anyOf": [{"required": ["ids"]}, {"required": ["classes"]}]}]}
+
+
 class RolesSchema(Schema):
     """The roles of a host's functions."""
 
-    gpu: Annotated[RoleSchema, Meta(description="the GPUs")]
-    nic: Annotated[RoleSchema, Meta(description="the NICs that talk to the GPUs")]
-    nvswitch: Annotated[RoleSchema | UnsetType, Meta(description="the NVSwitches")] = UNSET
-    dpu: Annotated[RoleSchema | UnsetType, Meta(description="what pcietune never touches")] = UNSET
+    gpu: Annotated[RoleSchema, Meta(description="the GPUs", extra_json_schema=_IDS_OR_CLASSES)]
+    nic: Annotated[
+        RoleSchema,
+        Meta(description="the NICs that talk to the GPUs", extra_json_schema=_IDS_OR_CLASSES),
+    ]
+    nvswitch: Annotated[
+        RoleSchema | UnsetType,
+        Meta(description="the NVSwitches", extra_json_schema=_IDS_OR_CLASSES),
+    ] = UNSET
+    dpu: Annotated[
+        RoleSchema | UnsetType,
+        Meta(description="what pcietune never touches", extra_json_schema=_IDS_OR_CLASSES),
+    ] = UNSET
 
     def given(self) -> dict[RoleName, RoleSchema]:
         """Return the roles that the profile has."""
@@ -130,9 +142,15 @@ class ProfileSchema(Schema):
             pattern=r"^[^\n]*\S[^\n]*\Z", title="one line", description="say what hosts these are"
         ),
     ]
-    match: Annotated[MatchSchema, Meta(description="how such a host is recognised")]
+    match: Annotated[
+        MatchSchema,
+        Meta(description="how such a host is recognised", extra_json_schema={"minProperties": 1}),
+    ]
     roles: Annotated[RolesSchema, Meta(description="which functions are what")]
-    modes: Annotated[ModesSchema, Meta(description="what each duty wants")]
+    modes: Annotated[
+        ModesSchema,
+        Meta(description="what each duty wants", extra_json_schema={"minProperties": 1}),
+    ]
     extends: ParentName | UnsetType = UNSET
     generic: Annotated[
         bool, Meta(description="true: counts only where no other profile matches")

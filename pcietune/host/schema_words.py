@@ -38,7 +38,7 @@ ParentName = Annotated[
     Meta(
         pattern=r"^[^/\n]+\Z",
         title="a profile's name",
-        description="write it as pcietune profile list does, without a folder",
+        description="write it as pcietune profile list does; its keys hold where this has none",
     ),
 ]
 Acs = Annotated[str, Meta(extra_json_schema={"enum": list(ACS_WANTS)})]

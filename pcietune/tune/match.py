@@ -29,10 +29,21 @@ class MatchResult:
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool]:
-        """How specific it is: DMI and ids over ids over class; generic ones come last."""
+        """How specific it is; generic ones come last.
+
+        Exact ids and DMI over exact ids over DMI over ids with ``*`` over class and place: what a
+        host carries says more of it than what its board is called, and the two together most.
+        """
         match = self.profile.match
         exact = any("*" not in pattern for pattern in match.pattern.ids)
-        return (not self.profile.generic, bool(match.dmi), exact, bool(match.pattern.ids))
+        return (not self.profile.generic, exact, bool(match.dmi), bool(match.pattern.ids))
+
+    @property
+    def criteria(self) -> str:
+        """What it is recognised by, as far as that decides its rank."""
+        _, exact, dmi, ids = self.rank
+        words = ("exact ids" if exact else "ids with *" if ids else "", "DMI" if dmi else "")
+        return " and ".join(filter(None, words)) or "class or place"
 
 
 def match_profile(profile: Profile, fabric: Fabric, host: HostAccess) -> MatchResult:
@@ -74,9 +85,7 @@ def find_profile(
     Raises:
         NoProfileError: GPUs, but none fits, or two are equally specific.
     """
-    if not any(is_gpu(function) for function in fabric.functions.values()):
-        return None
-    return choose([match_profile(profile, fabric, host) for profile in profiles])
+    return choose(fabric, [match_profile(profile, fabric, host) for profile in profiles])
 
 
 def insist(host: HostAccess, fabric: Fabric, profile: Profile) -> MatchResult:
@@ -94,12 +103,14 @@ def insist(host: HostAccess, fabric: Fabric, profile: Profile) -> MatchResult:
     return result
 
 
-def choose(results: Sequence[MatchResult]) -> MatchResult:
-    """Return the most specific profile that fits.
+def choose(fabric: Fabric, results: Sequence[MatchResult]) -> MatchResult | None:
+    """Return the most specific profile that fits; None if the host has no GPU at all.
 
     Raises:
-        NoProfileError: None fits, or two are equally specific.
+        NoProfileError: GPUs, but none fits, or two are equally specific.
     """
+    if not any(is_gpu(function) for function in fabric.functions.values()):
+        return None
     fitting = sorted((r for r in results if r.fits), key=lambda r: r.rank, reverse=True)
     if not fitting:
         whys = "; ".join(f"{r.profile.name}: {', '.join(r.why)}" for r in results)
@@ -111,8 +122,28 @@ def choose(results: Sequence[MatchResult]) -> MatchResult:
     best = [result for result in fitting if result.rank == fitting[0].rank]
     if len(best) > 1:
         names = " and ".join(result.profile.name for result in best)
+        whys = "; ".join(f"{result.profile.name}: {', '.join(result.why)}" for result in best)
         raise NoProfileError(
-            f"the profiles {names} match this host equally well",
+            f"the profiles {names} match this host equally well ({whys})",
             hint="name one with --profile, or in /etc/pcietune/pcietune.yaml",
         )
     return best[0]
+
+
+def why_not_chosen(result: MatchResult, results: Sequence[MatchResult]) -> str:
+    """Return why a profile that fits is not the one of several that fit; "" if it is.
+
+    Args:
+        result: The one that fits.
+        results: It and all others, whether they fit or not.
+    """
+    others = [r for r in results if r.fits and r is not result and r.rank >= result.rank]
+    if not others:
+        return ""
+    other = max(others, key=lambda r: r.rank)
+    name = other.profile.name
+    if other.rank == result.rank:
+        return f"fits no better than {name}"
+    if result.profile.generic and not other.profile.generic:
+        return f"generic, which counts only where no other fits, and {name} does"
+    return f"less specific than {name}: by {result.criteria}, not by {other.criteria}"

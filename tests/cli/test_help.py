@@ -25,8 +25,9 @@ def _words(text: str) -> str:
 
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
-        "apply", "audit", "explain", "plan", "profile lint", "profile list", "profile match",
-        "profile show", "record", "restore", "schema", "status", "topo",
+        "apply", "audit", "explain", "mode", "plan", "profile learn", "profile lint",
+        "profile list", "profile match", "profile schema", "profile show", "record", "restore",
+        "schema", "status", "topo",
     ]  # fmt: skip
 
 

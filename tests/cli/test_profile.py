@@ -1,9 +1,11 @@
 """Which profile is chosen, and what the profile commands print."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 from cli.in_process import Pcietune
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, nic, root_port
@@ -44,6 +46,113 @@ def test_match_says_why_and_which_is_chosen(pcietune: Pcietune, tmp_path: Path) 
     assert run.exit_code == 0
     assert run.stdout.splitlines()[0].startswith("fits  a800-sxm4-8gpu: 1 x 10de:20f3")
     assert run.stdout.splitlines()[-1] == "chosen  a800-sxm4-8gpu"
+
+
+def test_match_says_why_another_that_fits_is_not_chosen(pcietune: Pcietune, tmp_path: Path) -> None:
+    one_switch(tmp_path)
+
+    run = pcietune("profile", "match", "--from", tmp_path)
+
+    (generic,) = (line for line in run.stdout.splitlines() if "  gpu-rdma: " in line)
+    assert generic == (
+        "fits  gpu-rdma: 1 switch carries a GPU and a NIC; not chosen: generic, which counts only "
+        "where no other fits, and a800-sxm4-8gpu does"
+    )
+
+
+def test_match_prints_json_where_none_is_chosen_too(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    ours = (SHIPPED / "a800-sxm4-8gpu.yaml").read_text()
+    host.put("etc/pcietune/profiles.d/ours.yaml", ours)
+
+    run = pcietune("profile", "match", "--from", tmp_path, "--json")
+
+    document = json.loads(run.stdout)
+    fitting = {each["name"]: each for each in document["profiles"] if each["fits"]}
+    assert run.exit_code == 9
+    assert "a800-sxm4-8gpu and ours match this host equally well" in run.stderr
+    assert (document["chosen"], document["nothing_here"]) == (None, False)
+    assert fitting["ours"]["origin"] == "site"
+    assert fitting["ours"]["why_not_chosen"] == "fits no better than a800-sxm4-8gpu"
+
+
+def test_match_chooses_none_where_there_is_no_gpu(pcietune: Pcietune, tmp_path: Path) -> None:
+    TreeHost(tmp_path).add(root_port("0000:20:01.0"))
+
+    run = pcietune("profile", "match", "--from", tmp_path)
+
+    assert run.exit_code == 0
+    assert run.stdout.splitlines()[-1] == (
+        "There is no GPU on this host: nothing here for pcietune."
+    )
+
+
+def test_show_merges_a_profile_with_what_it_extends(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    host.put("etc/pcietune/profiles.d/ours.yaml", "extends: gpu-rdma\nsummary: Ours\ngeneric: ~")
+
+    as_is = pcietune("profile", "show", "ours", "--from", tmp_path)
+    merged = pcietune("profile", "show", "ours", "--resolved", "--from", tmp_path)
+
+    generic = yaml.safe_load((SHIPPED / "gpu-rdma.yaml").read_text())
+    del generic["generic"]
+    assert as_is.stdout == "extends: gpu-rdma\nsummary: Ours\ngeneric: ~\n"
+    assert yaml.safe_load(merged.stdout) == generic | {"summary": "Ours"}
+
+
+def test_a_merged_profile_means_what_the_two_files_mean(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = one_switch(tmp_path)
+    host.put(
+        "etc/pcietune/profiles.d/ours.yaml",
+        'extends: gpu-rdma\ngeneric: false\nmatch: {place: ~, ids: ["10de:20f3"]}',
+    )
+    merged = pcietune("profile", "show", "ours", "--resolved", "--from", tmp_path).stdout
+    (tmp_path / "merged.yaml").write_text(merged)
+
+    one, other = (
+        pcietune("audit", "--from", tmp_path, "--mode", "vm", "--json", "--profile", named)
+        for named in ("ours", f"{tmp_path}/merged.yaml")
+    )
+
+    assert one.document().findings == other.document().findings
+    assert (one.exit_code, one.stderr) == (other.exit_code, other.stderr)
+
+
+def test_lint_finds_what_a_profile_extends_beside_it(pcietune: Pcietune, tmp_path: Path) -> None:
+    (tmp_path / "parent.yaml").write_text((SHIPPED / "gpu-rdma.yaml").read_text())
+    child = tmp_path / "child.yaml"
+    child.write_text("extends: parent\nlayout: {gpus: 8}\n")
+
+    run = pcietune("profile", "lint", child)
+
+    assert run.exit_code == 4
+    assert run.stdout == f"{child}:2:10: unknown key 'gpus'; did you mean 'gpu'?\n"
+
+
+def test_lint_checks_the_files_behind_one_that_is_missing(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("version: 2\n")
+
+    run = pcietune("profile", "lint", SHIPPED / "gpu-rdma.yaml", tmp_path / "no.yaml", broken)
+
+    assert run.exit_code == 4
+    assert f"{broken}:1:10: 2 is not valid here" in run.stdout
+    assert f"{tmp_path}/no.yaml: no such file" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "identity"),
+    [([], "urn:pcietune:profile:1"), (["--settings"], "urn:pcietune:settings:1")],
+)
+def test_schema_prints_one_json_document(
+    pcietune: Pcietune, options: list[str], identity: str
+) -> None:
+    run = pcietune("profile", "schema", *options)
+
+    assert run.exit_code == 0
+    assert json.loads(run.stdout)["$id"] == identity
 
 
 def test_lint_prints_complaints_as_its_result(pcietune: Pcietune, tmp_path: Path) -> None:

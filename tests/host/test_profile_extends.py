@@ -146,7 +146,7 @@ def test_a_chain_of_three_is_merged_from_the_eldest(profiles: Profiles, site: Pa
         pytest.param(
             {"child": "extends: ../parent\n"},
             "child.yaml:1:10: '../parent' is not a profile's name; "
-            "write it as pcietune profile list does, without a folder",
+            "write it as pcietune profile list does; its keys hold where this has none",
             id="path",
         ),
         pytest.param(

@@ -7,8 +7,7 @@ import pytest
 
 from pcietune.host.host_files import HostFiles
 from pcietune.host.platform import DMI_FIELDS
-from pcietune.host.profile_file import lint_profile
-from pcietune.host.profile_source import ProfileSource
+from pcietune.host.profile_file import lint_file
 from pcietune.host.profile_store import Profiles, shipped_profiles
 from pcietune.model.profile import (
     AtsPolicy,
@@ -137,11 +136,17 @@ def test_the_generic_profile_expects_no_counts(generic: Profile) -> None:
     assert generic.layout.switch_groups is None
 
 
-def test_the_example_in_the_documentation_is_a_profile_without_a_doubt() -> None:
+def test_the_examples_in_the_documentation_are_profiles_without_a_doubt(tmp_path: Path) -> None:
     document = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text()
-    example = document.partition("```yaml\n")[2].partition("```")[0]
+    examples = re.findall(r"```yaml\n(.*?)```", document, re.DOTALL)
+    site = tmp_path / "etc/pcietune/profiles.d"
+    site.mkdir(parents=True)
+    profiles = Profiles(HostFiles(tmp_path, recorded=False), shipped_profiles())
 
-    assert lint_profile(example.encode(), ProfileSource.of_file("docs/profiles.md")) == []
+    assert len(examples) == 2
+    for example in examples:
+        (site / "a800-sxm4-8gpu.yaml").write_text(example)
+        assert lint_file(f"{site}/a800-sxm4-8gpu.yaml", profiles) == []
 
 
 @pytest.mark.parametrize("name", DMI_FIELDS)

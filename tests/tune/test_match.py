@@ -2,7 +2,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trees.function import root_port
+from trees.config import ENDPOINT, ConfigBuilder
+from trees.function import Function, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.judged import opened, surveyed
@@ -10,7 +11,13 @@ from tune.profiles import PROFILE
 
 from pcietune.errors import ExitCode, NoProfileError
 from pcietune.model.profile import FunctionPattern, Match, Profile
-from pcietune.tune.match import MatchResult, find_profile, insist
+from pcietune.tune.match import (
+    MatchResult,
+    find_profile,
+    insist,
+    match_profile,
+    why_not_chosen,
+)
 
 EXACT = FunctionPattern(("10de:20f3",))
 VENDOR = FunctionPattern(("10de:*",))
@@ -30,6 +37,8 @@ def best(tree: TreeHost, *profiles: Profile) -> MatchResult | None:
 FROM_MOST_TO_LEAST_SPECIFIC = [
     named("ids-and-dmi", Match(EXACT, dmi=DMI)),
     named("id", Match(EXACT)),
+    named("vendor-and-dmi", Match(VENDOR, dmi=DMI)),
+    named("dmi", Match(dmi=DMI)),
     named("vendor", Match(VENDOR)),
     named("class", Match(CLASS)),
     named("generic", Match(EXACT, dmi=DMI), generic=True),
@@ -54,6 +63,50 @@ def test_two_equally_specific_profiles_are_both_named(tmp_path: Path) -> None:
 
     assert said.value.exit_code == ExitCode.NO_PROFILE
     assert "--profile" in said.value.hint
+
+
+def test_two_kinds_of_gpu_in_one_host_are_no_guess_but_an_error_that_names_both(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path)
+    other = ConfigBuilder("10de:20b2", 0x030200).express(ENDPOINT)
+    tree.add(root_port("0000:40:01.0"), Function("0000:41:00.0", other, below="0000:40:01.0"))
+
+    with pytest.raises(NoProfileError) as said:
+        best(
+            tree, named("a800", Match(EXACT)), named("a100", Match(FunctionPattern(("10de:20b2",))))
+        )
+
+    assert "(a800: 1 x 10de:20f3 (10de:20f3); a100: 1 x 10de:20b2 (10de:20b2))" in str(said.value)
+
+
+def test_each_profile_that_fits_says_why_another_was_chosen(tmp_path: Path) -> None:
+    host = opened(one_switch(tmp_path))
+    profiles = [
+        named("exact", Match(EXACT)),
+        named("twin", Match(EXACT)),
+        named("wide", Match(VENDOR, dmi=DMI)),
+        named("class", Match(CLASS)),
+        named("generic", Match(CLASS), generic=True),
+        named("elsewhere", Match(FunctionPattern(("10de:2330",)))),
+    ]
+    results = [match_profile(profile, surveyed(host), host) for profile in profiles]
+
+    assert {r.profile.name: why_not_chosen(r, results) for r in results if r.fits} == {
+        "exact": "fits no better than twin",
+        "twin": "fits no better than exact",
+        "wide": "less specific than exact: by ids with * and DMI, not by exact ids",
+        "class": "less specific than exact: by class or place, not by exact ids",
+        "generic": "generic, which counts only where no other fits, and exact does",
+    }
+
+
+def test_the_chosen_profile_needs_no_excuse(tmp_path: Path) -> None:
+    host = opened(one_switch(tmp_path))
+    profiles = [named("exact", Match(EXACT)), named("class", Match(CLASS))]
+    results = [match_profile(profile, surveyed(host), host) for profile in profiles]
+
+    assert why_not_chosen(results[0], results) == ""
 
 
 def test_gpus_that_no_profile_knows_are_an_error(tmp_path: Path) -> None:
