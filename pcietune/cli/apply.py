@@ -87,6 +87,7 @@ def _apply(
     """Judge, plan and write; from the first write on a signal ends nothing before it is told."""
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import judge, look_again, record_of_this_boot, this_boot
+    from pcietune.cli.progress import told
     from pcietune.cli.remembering import keep_trials
     from pcietune.host.undo_log import UndoLog
     from pcietune.tune import apply as applying
@@ -94,7 +95,8 @@ def _apply(
     from pcietune.tune.adopt import adopt, newly_found
     from pcietune.tune.channels import check_ways
 
-    judge(host, request, outcome)
+    with told(host):
+        judge(host, request, outcome)
     if outcome.audit is None or outcome.disabled is not None:
         return
     outcome.plan = planning.plan(

@@ -69,6 +69,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     `pcietune audit --from host.tar --mode vm --json`
     """
     from pcietune.cli.judging import Request, collecting, judge
+    from pcietune.cli.progress import told
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
@@ -80,7 +81,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option
         selection = _selection(only or [], skip or [], device or [])
         _check_place(junit)
         typed = None if mode is None else ModeName(mode)
-        with open_host(source) as host:
+        with open_host(source) as host, told(host):
             judge(host, Request(profile, typed, selection=selection), outcome)
     if junit is not None:
         with collecting(outcome):

@@ -26,6 +26,7 @@ def plan(  # noqa: PLR0913 -- one parameter per option
     `pcietune plan --mode vm`
     """
     from pcietune.cli.judging import Request, collecting, judge
+    from pcietune.cli.progress import told
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
@@ -34,7 +35,7 @@ def plan(  # noqa: PLR0913 -- one parameter per option
     from pcietune.tune import plan as planning
 
     outcome = Outcome(tells_channels=as_json)
-    with collecting(outcome), open_host(source) as host:
+    with collecting(outcome), open_host(source) as host, told(host):
         judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
         if outcome.audit is not None:
             outcome.plan = planning.plan(

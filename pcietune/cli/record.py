@@ -21,11 +21,12 @@ def record(
     `pcietune record host.tar`
     """
     from pcietune.cli import show
+    from pcietune.cli.progress import told
     from pcietune.errors import ExitCode, NotPermittedError
     from pcietune.host.recording import record as write_archive
     from pcietune.host.source import open_host
 
-    with open_host(source) as host:
+    with open_host(source) as host, told(host):
         cut_short = write_archive(host, file)
         functions = len(host.functions())
     show.lines([f"recorded {functions} functions in {file}"])

@@ -18,6 +18,7 @@ def status(
     `pcietune status`
     """
     from pcietune.cli.judging import Request, collecting, decided, describe, judge_by, recognise
+    from pcietune.cli.progress import told
     from pcietune.cli.report import print_outcome
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
@@ -26,7 +27,7 @@ def status(
 
     outcome = Outcome(tells_channels=True)
     request = Request(profile, None if mode is None else ModeName(mode))
-    with collecting(outcome), open_host(source) as host:
+    with collecting(outcome), open_host(source) as host, told(host):
         describe(host, outcome)
         settings = decided(host, outcome, request.mode)
         fabric = recognise(host, request, settings, outcome)

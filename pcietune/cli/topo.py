@@ -29,6 +29,7 @@ def topo(
     """
     from pcietune.cli import show
     from pcietune.cli.judging import Request, decided, describe, recognise
+    from pcietune.cli.progress import told
     from pcietune.errors import ExitCode, NoProfileError
     from pcietune.host.source import open_host
     from pcietune.report.outcome import Outcome
@@ -38,7 +39,7 @@ def topo(
     from pcietune.tune.topology import topology
 
     outcome = Outcome()
-    with open_host(source) as host:
+    with open_host(source) as host, told(host):
         describe(host, outcome)
         settings = decided(host, outcome)
         try:

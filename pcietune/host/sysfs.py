@@ -1,7 +1,8 @@
 """A host through sysfs: live, or recorded in a directory of the same shape."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pcietune.address import PciAddress
@@ -43,6 +44,7 @@ class SysfsHost:
         self._states: dict[PciAddress, FunctionState] = {}
         self._attributes: dict[tuple[PciAddress, str], str | None] = {}
         self._configs: dict[PciAddress, FileConfigSpace] = {}
+        self._watch: Callable[[PciAddress], None] | None = None
         self._platform: Platform | None = None
 
     @property
@@ -64,6 +66,15 @@ class SysfsHost:
     def problems(self) -> Sequence[str]:
         """Sentences on what ``functions`` had to leave out, though it did not vanish."""
         return self._listing().problems
+
+    @contextmanager
+    def watched(self, watch: Callable[[PciAddress], None]) -> Iterator[None]:
+        """Call ``watch`` before the first register of each function is read."""
+        self._watch = watch
+        try:
+            yield
+        finally:
+            self._watch = None
 
     def platform(self) -> Platform:
         """Return what the host is apart from its functions."""
@@ -165,6 +176,8 @@ class SysfsHost:
         """
         known = self._configs.get(function.address)
         if known is None:
+            if self._watch is not None:
+                self._watch(function.address)
             known = self._configs[function.address] = self._open_config(function.address)
         return known
 

@@ -14,13 +14,14 @@ _LONGEST_S = 60.0
 def start(
     *arguments: str | Path,
     stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[str]:
     """Start ``pcietune``; ``environment`` is added to this process's."""
     return subprocess.Popen(
         [*_COMMAND, *map(str, arguments)],
         stdout=stdout,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         cwd=_CHECKOUT,
         env={**os.environ, **(environment or {})},
