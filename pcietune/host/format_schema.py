@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from pcietune.host.explanation_files import shipped_explanations
 from pcietune.host.profile_chain import EXTENDS
 from pcietune.host.profile_schema import ProfileSchema
 from pcietune.host.settings_file import SettingsSchema
@@ -12,6 +13,7 @@ from pcietune.host.settings_file import SettingsSchema
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _VERSION = 1  # of both formats
 _REF = "#/$defs/"
+_SEVERITY = "severity"  # by the ids of findings
 _EXTENDING = "Extending"
 _NEEDED = frozenset({"required", "minProperties", "allOf"})
 _NOTHING: dict[str, object] = {"type": "null"}
@@ -83,6 +85,8 @@ def _converted(node: object, name: str, prefix: str) -> object:
 
 def _key(part: object, name: str, prefix: str) -> object:
     converted = _converted(part, name, prefix)
+    if name == _SEVERITY and isinstance(converted, dict):
+        converted["propertyNames"] = {"enum": list(shipped_explanations())}
     may_be_nothing = prefix and name != EXTENDS
     return {"title": name, "anyOf": [converted, _NOTHING]} if may_be_nothing else converted
 

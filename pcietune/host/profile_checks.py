@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from pcietune.host.mode_schema import PortRuleSchema
+from pcietune.host.nearest_name import hint
 from pcietune.host.profile_schema import ProfileSchema, one_or_more
 from pcietune.host.schema_words import ACS_WANTS
-from pcietune.host.yaml_nodes import Complaint
+from pcietune.host.yaml_nodes import Complaint, quoted
 from pcietune.host.yaml_schema import Document
 from pcietune.registers.acs import AcsControl
 
@@ -16,6 +17,7 @@ def complaints(document: Document[ProfileSchema]) -> list[Complaint]:
         *_nothing_chosen(document),
         *_impossible_counts(document),
         *_impossible_controls(document),
+        *_unknown_findings(document),
     ]
 
 
@@ -28,6 +30,25 @@ def _nothing_chosen(document: Document[ProfileSchema]) -> Iterator[Complaint]:
             yield document.complain(("roles", name), f"role '{name}' needs ids or classes")
     if not modes.given():
         yield document.complain(("modes",), "'modes' needs one of: vm, baremetal")
+
+
+def _unknown_findings(document: Document[ProfileSchema]) -> Iterator[Complaint]:
+    """Find severities of findings that pcietune does not make."""
+    if not document.value.severity:
+        return
+    from pcietune.host.explanation_files import shipped_explanations  # noqa: PLC0415 -- reads TOML, which most profiles spare every command
+
+    known = list(shipped_explanations())
+    for name in document.value.severity:
+        if name not in known:
+            said = f"no finding is called {quoted(name)}; {_near(name, known)}"
+            yield document.complain(("severity", name), said)
+
+
+def _near(name: str, known: list[str]) -> str:
+    """Return which findings may be meant; all of them are too many to list."""
+    near = hint(name, known)
+    return near if near.startswith("did") else "pcietune explain lists them"
 
 
 def _impossible_counts(document: Document[ProfileSchema]) -> Iterator[Complaint]:

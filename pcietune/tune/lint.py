@@ -55,6 +55,10 @@ def _about_recognition(profile: Profile) -> Iterator[Remark]:
     if profile.roles[RoleName.NIC].place is RolePlace.ANY:
         said = "a NIC for storage often has the same ID; 'place: gpu-switch' leaves it out"
         yield Remark(("roles", "nic"), said)
+    for name, role in profile.roles.items():
+        if not role.pattern.classes and any("*" in pattern for pattern in role.pattern.ids):
+            said = "ids with * fit audio and management functions, too; 'classes' leaves them out"
+            yield Remark(("roles", name, "ids"), said)
     for name in (RoleName.NVSWITCH, RoleName.DPU):
         if name in profile.roles and profile.roles[name].trusted:
             said = f"a trusted '{name}' can reach its neighbours' memory unchecked"

@@ -12,11 +12,12 @@ _ORDER = (RoleName.GPU, RoleName.DPU, RoleName.NIC, RoleName.NVSWITCH)  # the fi
 def assign_roles(profile: Profile, fabric: Fabric, host: HostAccess) -> dict[PciAddress, RoleName]:
     """Return the roles of the host's functions; those without one are absent.
 
-    A VF has none of its own: it belongs to its PF.
+    A VF has none of its own: it belongs to its PF. A bridge has none either, though ``15b3:*`` fits
+    those within a BlueField.
     """
     roles: dict[PciAddress, RoleName] = {}
     gpu_switches: set[PciAddress] = set()
-    left_out = _virtual_or_vanished(profile, fabric, host)
+    left_out = _left_out(profile, fabric, host)
     for name in _ORDER:
         role = profile.roles.get(name)
         if role is None:
@@ -37,8 +38,8 @@ def assign_roles(profile: Profile, fabric: Fabric, host: HostAccess) -> dict[Pci
     return roles
 
 
-def _virtual_or_vanished(profile: Profile, fabric: Fabric, host: HostAccess) -> set[PciAddress]:
-    """Return which functions are VFs or gone, of those that any role's pattern fits.
+def _left_out(profile: Profile, fabric: Fabric, host: HostAccess) -> set[PciAddress]:
+    """Return which functions are VFs, bridges or gone, of those that any role's pattern fits.
 
     A PF names its VFs and comes before them, so its scores of VFs are not looked at one by one.
     """
@@ -47,6 +48,9 @@ def _virtual_or_vanished(profile: Profile, fabric: Fabric, host: HostAccess) -> 
         if function.address in found:
             continue
         if not any(role.pattern.matches(function) for role in profile.roles.values()):
+            continue
+        if function.is_pci_bridge:
+            found.add(function.address)
             continue
         try:
             state = host.state(function)

@@ -1,6 +1,7 @@
 """Profiles that extend others: what they mean, and where the complaints stand."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,17 @@ def test_a_chain_of_three_is_merged_from_the_eldest(profiles: Profiles, site: Pa
     assert loaded.profile.layout.cards == {RoleName.GPU: (4,), RoleName.NIC: (2, 4)}
     assert loaded.profile.layout.numa_nodes == (2, 4)
     assert [source.name for source in loaded.parents] == ["middle", "parent"]
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(shipped_profiles().iterdir())])
+def test_a_profile_that_says_nothing_of_its_own_means_what_it_extends(
+    profiles: Profiles, site: Path, name: str
+) -> None:
+    (site / "child.yaml").write_text(f"extends: {name}\n")
+
+    child, parent = profiles.load("child").profile, profiles.load(name).profile
+
+    assert replace(child, name=name, sha256=parent.sha256) == parent
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from trees.config import ENDPOINT, ConfigBuilder
+from trees.config import ENDPOINT, UPSTREAM_PORT, ConfigBuilder
 from trees.function import Function, nic, nvswitch, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -67,6 +67,15 @@ def test_a_dpu_is_no_nic_though_both_patterns_fit(tmp_path: Path) -> None:
     profile = with_roles({RoleName.DPU: Role(FunctionPattern(("15b3:*",)))})
 
     assert roles(one_switch(tmp_path), profile)[NIC] == "dpu"
+
+
+def test_the_bridges_within_a_card_are_no_nics_though_their_ids_fit(tmp_path: Path) -> None:
+    profile = with_roles({RoleName.NIC: Role(FunctionPattern(("15b3:*",)))})
+    tree = one_switch(tmp_path)
+    bridge = ConfigBuilder("15b3:197b", 0x060400).express(UPSTREAM_PORT)
+    tree.add(root_port("0000:60:01.0"), Function("0000:61:00.0", bridge, below="0000:60:01.0"))
+
+    assert roles(tree, profile) == {GPU: "gpu", NIC: "nic"}
 
 
 def test_an_nvswitch_is_no_host_bridge_by_its_class(tmp_path: Path) -> None:
