@@ -12,6 +12,7 @@ from pcietune.cli import (
     apply,
     audit,
     explain,
+    groups,
     mode,
     plan,
     profile,
@@ -44,6 +45,7 @@ app.command()(apply.apply)
 app.command()(restore.restore)
 app.command()(mode.mode)
 app.command()(topo.topo)
+app.command()(groups.groups)
 app.command()(record.record)
 app.command()(explain.explain)
 app.command()(schema.schema)

@@ -17,6 +17,7 @@ from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.ats_disproved import with_disproofs
+from pcietune.tune.judge_acs_override import judge_acs_override
 from pcietune.tune.judge_ats import JudgedAts
 from pcietune.tune.judge_iommu import judge_iommu
 from pcietune.tune.judge_kernel import judge_kernel
@@ -129,6 +130,7 @@ def audit(
         ats += judged.ats
         power += judged.power
         findings += judged.findings
+    findings += judge_acs_override(host, findings)
     bits = with_kernel_words([replace(bit, finding=asked(bit.finding)) for bit in bits])
     ats = with_disproofs(ats, memory.trials.disproofs)
     ats = [replace(each, finding=asked(each.finding)) for each in ats]

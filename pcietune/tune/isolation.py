@@ -74,13 +74,28 @@ def read_openings(
                 yield found
 
 
-def is_overridden(host: HostAccess) -> bool:
-    """Return whether the kernel was told to take ports for isolating that are not.
+def acs_override(host: HostAccess) -> str | None:
+    """Return the word that makes the kernel take ports for isolating that are not; mostly None.
 
     ``pcie_acs_override=`` is a patch that some distributions carry; it changes no register.
     """
     words = (host.platform().cmdline or "").split()
-    return any(word.startswith("pcie_acs_override=") for word in words)
+    return next((word for word in words if word.startswith("pcie_acs_override=")), None)
+
+
+def companions(host: HostAccess, fabric: Fabric, function: PciFunction) -> tuple[PciFunction, ...]:
+    """Return the other functions of a device with several; VFs are none of these.
+
+    Raises:
+        ConfigSpaceError: One vanished.
+    """
+    above = fabric.ports_above(function)
+    beside = fabric.children(above[-1]) if above else ()
+    slot = [other for other in beside if other.slot == function.slot]
+    if len(slot) == 1:
+        return ()
+    several = [other for other in slot if host.state(other).physical_function is None]
+    return tuple(o for o in several if o.address != function.address) if function in several else ()
 
 
 def _ports_that_matter(fabric: Fabric, function: PciFunction) -> Iterator[PciFunction]:
@@ -102,7 +117,7 @@ def _opening(host: HostAccess, fabric: Fabric, suspect: PciFunction) -> Opening 
     if kind is PortType.PCIE_TO_PCI_BRIDGE:
         inside = _endpoints(fabric, suspect)
         return Opening(suspect, None, inside, inside) if len(inside) > 1 else None
-    several = kind is PortType.UPSTREAM_PORT and bool(_same_slot(host, fabric, suspect))
+    several = kind is PortType.UPSTREAM_PORT and bool(companions(host, fabric, suspect))
     if kind not in _CHECKED and not several:
         return None
     inside = _endpoints(fabric, suspect)
@@ -119,11 +134,11 @@ def _between_functions(host: HostAccess, fabric: Fabric, function: PciFunction) 
     One without ACS was grouped with the others, unless the kernel knows it to keep them apart
     (pci_dev_acs_enabled, drivers/pci/quirks.c) or is made to say so.
     """
-    others = _same_slot(host, fabric, function)
+    others = companions(host, fabric, function)
     if not others:
         return None
     missing = _missing(host, function)
-    if missing is None and not is_overridden(host):
+    if missing is None and acs_override(host) is None:
         return None
     return None if missing == _NOTHING else Opening(function, missing, (function,), others)
 
@@ -140,7 +155,7 @@ def _kernel_knows_more(host: HostAccess, fabric: Fabric, port: PciFunction) -> b
     A port cannot lose the capability, so the kernel then knows the device to isolate all the same
     (pci_dev_acs_enabled, drivers/pci/quirks.c; its rows are root ports), and is believed.
     """
-    if fabric.port_type(port) is not PortType.ROOT_PORT or is_overridden(host):
+    if fabric.port_type(port) is not PortType.ROOT_PORT or acs_override(host) is not None:
         return False
     own = host.state(port).group
     return all(host.state(child).group != own for child in fabric.children(port))
@@ -156,14 +171,3 @@ def _peers(
     above = fabric.ports_above(port)
     beside = _endpoints(fabric, above[-1]) if above else ()
     return tuple(function for function in beside if function not in inside)
-
-
-def _same_slot(host: HostAccess, fabric: Fabric, function: PciFunction) -> tuple[PciFunction, ...]:
-    """Return the other functions of a device with several; VFs are none of these."""
-    above = fabric.ports_above(function)
-    beside = fabric.children(above[-1]) if above else ()
-    slot = [other for other in beside if other.slot == function.slot]
-    if len(slot) == 1:
-        return ()
-    several = [other for other in slot if host.state(other).physical_function is None]
-    return tuple(o for o in several if o.address != function.address) if function in several else ()

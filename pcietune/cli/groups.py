@@ -1,0 +1,57 @@
+"""``pcietune groups``."""
+
+from typing import Annotated
+
+import typer
+
+from pcietune.cli.options import FromOption, JsonOption, ProfileOption
+
+
+def groups(
+    profile: ProfileOption = None,
+    source: FromOption = None,
+    *,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Show also groups without a GPU, NIC or NVSwitch."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show IOMMU groups: members, drivers, whether VFIO takes them, and whether they are apart.
+
+    Where no profile matches, all groups are shown. Reads, and writes nothing; exits 0 whatever the
+    groups are, and 6 if something could not be read. Examples:
+
+    `pcietune groups`
+
+    `pcietune groups --all --json`
+    """
+    from pcietune.cli import show
+    from pcietune.cli.judging import Request, decided, describe, recognise
+    from pcietune.errors import ExitCode, NoProfileError
+    from pcietune.host.source import open_host
+    from pcietune.report.groups import groups_document, groups_lines
+    from pcietune.report.outcome import Outcome
+    from pcietune.tune.group_view import view_groups
+    from pcietune.tune.group_warnings import group_warnings
+    from pcietune.tune.roles import assign_roles
+    from pcietune.tune.survey import survey
+
+    outcome = Outcome()
+    with open_host(source) as host:
+        describe(host, outcome)
+        settings = decided(host, outcome)
+        try:
+            recognise(host, Request(profile), settings, outcome)
+        except NoProfileError as error:
+            show.note(f"{error}: no roles are shown")
+        fabric = survey(host, lambda functions: functions)
+        roles = {} if outcome.match is None else assign_roles(outcome.match.profile, fabric, host)
+        view = view_groups(host, fabric, roles, everything=everything)
+        warnings = group_warnings(host)
+    if as_json:
+        show.document(groups_document(view, warnings))
+    else:
+        show.lines(groups_lines(view, warnings))
+    problems = [*outcome.errors, *view.problems]
+    show.end(problems, ExitCode.of_several([problem.exit_code for problem in problems]))

@@ -1,0 +1,188 @@
+"""IOMMU groups for people, and as JSON."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from pcietune import __version__
+from pcietune.model.not_known import NOT_KNOWN
+from pcietune.report.class_names import class_name
+from pcietune.report.json_text import encode
+from pcietune.tune.group_view import GroupsView, GroupView, Member, Reach, Viability
+
+SCHEMA = 1
+
+_STORAGE = 0x01
+
+
+class MemberDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """One member of a group; only its address is known of one that vanished."""
+
+    address: str
+    path: str | None
+    id: str | None
+    class_code: str | None
+    class_name: str | None
+    role: str | None
+    driver: str | None
+    vfio: bool | None
+    blocks: bool
+    not_known: list[str]
+
+
+class ReachDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """A port or function at which the group is not apart from others."""
+
+    address: str
+    missing: str
+    others: list[str]
+
+
+class GroupDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """One group."""
+
+    group: int
+    type: str | None
+    viability: str
+    advice: list[str]
+    members: list[MemberDocument]
+    companions: list[str]
+    reaches: list[ReachDocument]
+    kept_together: bool
+
+
+class GroupsDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """A host's groups; docs/json.md explains each key."""
+
+    schema: int
+    pcietune: str
+    warnings: list[str]
+    groups: list[GroupDocument]
+    problems: list[str]
+
+
+def groups_document(view: GroupsView, warnings: Iterable[str]) -> str:
+    """Return the groups as JSON text."""
+    whole = GroupsDocument(
+        schema=SCHEMA,
+        pcietune=__version__,
+        warnings=list(warnings),
+        groups=[_document(group) for group in view.groups],
+        problems=[str(problem) for problem in view.problems],
+    )
+    return encode(whole)
+
+
+def groups_lines(view: GroupsView, warnings: Iterable[str]) -> Iterable[str]:
+    """Yield the groups as lines of text."""
+    for warning in warnings:
+        yield f"NOT as it seems: {warning}"
+    if not view.groups:
+        yield "no IOMMU group to show"
+    for group in view.groups:
+        yield _headline(group)
+        for member in group.members:
+            yield f"  {_member_line(member)}"
+        for text in (*advice(group), *_told(group)):
+            yield f"  -> {text}"
+
+
+def advice(view: GroupView) -> list[str]:
+    """Return what to do so that VFIO takes the group: never to bind a bridge."""
+    said = []
+    blocking = [(m, m.function) for m in view.members if m.function is not None and m.blocks]
+    devices = [(member, f) for member, f in blocking if not f.is_pci_bridge]
+    if view.viability is Viability.BLOCKED:
+        said += [f"bind {member.address} too: {f.driver} has it" for member, f in devices]
+    elif devices:
+        addresses = ", ".join(str(member.address) for member, _ in devices)
+        drivers = list(dict.fromkeys(str(f.driver) for _, f in devices))
+        said.append(
+            f"for a VM, bind {addresses} before {', '.join(drivers)} loads: by driver_override, or "
+            f"in modprobe.d softdep {drivers[0]} pre: vfio-pci"
+        )
+    said += [
+        f"unbind {f.driver} from {member.address}: of bridges, VFIO bears those of pcieport"
+        for member, f in blocking
+        if f.is_pci_bridge
+    ]
+    said += [
+        f"{member.address} holds disks: is the host's own root among them?"
+        for member, f in devices
+        if f.class_code >> 16 == _STORAGE
+    ]
+    return said
+
+
+def _told(view: GroupView) -> Iterable[str]:
+    for other in view.companions:
+        yield f"{other.address} is part of the same device, and in another group or in none"
+    for reach in view.reaches:
+        yield f"NOT APART from {_names(reach)}: {reach.opening.at.address} {reach.opening.why}"
+    if view.kept_together:
+        yield (
+            "the ports keep its devices apart now, so the group is from before: reboot, or remove "
+            "them and rescan"
+        )
+
+
+def _headline(view: GroupView) -> str:
+    kind = view.group.type or "type not known"
+    return f"group {view.group.number}  {kind}  {view.viability}"
+
+
+def _member_line(member: Member) -> str:
+    function = member.function
+    if function is None:
+        return f"{member.address}  vanished"
+    parts = [str(member.address), function.id, class_name(function.device_class)]
+    if member.role is not None:
+        parts.append(member.role)
+    if function.driver is NOT_KNOWN:
+        parts.append("driver not known")
+    else:
+        parts.append(f"driver {function.driver}" if function.driver else "no driver")
+    if member.blocks:
+        parts.append("BLOCKS")
+    return "  ".join(parts)
+
+
+def _names(reach: Reach) -> str:
+    return ", ".join(str(other.address) for other in reach.others)
+
+
+def _document(view: GroupView) -> GroupDocument:
+    return GroupDocument(
+        group=view.group.number,
+        type=view.group.type,
+        viability=view.viability,
+        advice=advice(view),
+        members=[_member_document(member) for member in view.members],
+        companions=[str(other.address) for other in view.companions],
+        reaches=[
+            ReachDocument(
+                address=str(reach.opening.at.address),
+                missing=reach.opening.why.removeprefix("has "),
+                others=[str(other.address) for other in reach.others],
+            )
+            for reach in view.reaches
+        ],
+        kept_together=view.kept_together,
+    )
+
+
+def _member_document(member: Member) -> MemberDocument:
+    function = member.function
+    driver = None if function is None else function.driver
+    return MemberDocument(
+        address=str(member.address),
+        path=None if function is None else function.location,
+        id=None if function is None else function.id,
+        class_code=None if function is None else f"{function.class_code:06x}",
+        class_name=None if function is None else class_name(function.device_class),
+        role=member.role,
+        driver=None if driver is NOT_KNOWN else driver,
+        vfio=member.vfio,
+        blocks=member.blocks,
+        not_known=["driver", "vfio"] if driver is NOT_KNOWN else [],
+    )
