@@ -15,11 +15,10 @@ from pcietune.errors import (
     SwitchedOffError,
 )
 from pcietune.host.off_switch import why_switched_off
-from pcietune.host.profile_source import LoadedProfile, Origin
 from pcietune.host.profile_store import Profiles, shipped_profiles
 from pcietune.host.settings_file import load_settings
 from pcietune.host.sysfs import SysfsHost
-from pcietune.host.trust import check_tree_trusted, check_trusted
+from pcietune.host.trust import check_profile_trusted, check_tree_trusted
 from pcietune.host.undo_log import read_undo_record
 from pcietune.model.ats_proof import NO_TRIALS, AtsTrials
 from pcietune.model.fabric import Fabric
@@ -132,7 +131,7 @@ def recognise(host: SysfsHost, request: Request, settings: Settings, outcome: Ou
     loaded = store.all() if named is None else (store.load(named),)
     if request.writes and not host.recorded:
         for one in loaded:
-            _check_trusted(one)
+            check_profile_trusted(one)
     profiles = [one.profile for one in loaded]
     fabric = survey(host, partial(concerned, profiles=profiles))
     if named is None:
@@ -223,9 +222,3 @@ def _tell_if_switched_off(outcome: Outcome) -> None:
                 hint="rm /etc/pcietune/disabled, or boot without pcietune=off",
             )
         )
-
-
-def _check_trusted(loaded: LoadedProfile) -> None:
-    for source in (loaded.source, *loaded.parents):
-        if source.origin is not Origin.SHIPPED:
-            check_trusted(source.path)

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 from pcietune.errors import BadInputError
+from pcietune.host.profile_source import LoadedProfile, Origin
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ROOT = 0  # user id
@@ -37,6 +38,19 @@ def check_tree_trusted(directory: Path, *, owner: int = _ROOT) -> None:
     check_trusted(directory, owner=owner)
     for path in sorted(directory.rglob("*")):
         check_trusted(path, owner=owner)
+
+
+def check_profile_trusted(loaded: LoadedProfile, *, owner: int = _ROOT) -> None:
+    """Return if ``check_trusted`` does for a profile's file and all that it extends.
+
+    What ships with pcietune is trusted as pcietune is.
+
+    Raises:
+        BadInputError: As ``check_trusted``.
+    """
+    for source in (loaded.source, *loaded.parents):
+        if source.origin is not Origin.SHIPPED:
+            check_trusted(source.path, owner=owner)
 
 
 def _check(path: Path, status: os.stat_result, owner: int) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from pcietune.errors import BadInputError, ExitCode
-from pcietune.host.trust import check_tree_trusted, check_trusted
+from pcietune.host.host_files import HostFiles
+from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.trust import check_profile_trusted, check_tree_trusted, check_trusted
 
 ME = os.geteuid()
 SOMEBODY_ELSE = ME + 1
@@ -82,3 +84,32 @@ def test_one_file_that_others_may_write_spoils_the_tree(tmp_path: Path, profile:
 
     with pytest.raises(BadInputError, match=r"ours\.yaml may be written by others"):
         check_tree_trusted(tmp_path, owner=ME)
+
+
+def test_a_profile_is_believed_only_if_all_that_it_extends_may_be(
+    profile: Path, tmp_path: Path
+) -> None:
+    parent = profile.with_name("parent.yaml")
+    parent.write_bytes((shipped_profiles() / "gpu-rdma.yaml").read_bytes())
+    profile.write_text("extends: parent\n")
+    profiles = Profiles(HostFiles(tmp_path, recorded=False), shipped_profiles())
+    loaded = profiles.load(str(profile))
+    parent.chmod(0o644)
+    check_profile_trusted(loaded, owner=ME)
+    parent.chmod(0o666)
+
+    with pytest.raises(BadInputError, match=r"parent\.yaml may be written by others"):
+        check_profile_trusted(loaded, owner=ME)
+
+
+def test_what_ships_with_pcietune_is_trusted_as_it_is(profile: Path, tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped" / "gpu-rdma.yaml"
+    shipped.parent.mkdir()
+    shipped.write_bytes((shipped_profiles() / shipped.name).read_bytes())
+    shipped.chmod(0o666)
+    profile.write_text("extends: gpu-rdma\n")
+
+    profiles = Profiles(HostFiles(tmp_path, recorded=False), shipped.parent)
+
+    check_profile_trusted(profiles.load("gpu-rdma"), owner=ME)
+    check_profile_trusted(profiles.load(str(profile)), owner=ME)
