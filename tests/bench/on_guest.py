@@ -21,6 +21,17 @@ def document(result: Result) -> Document:
     return read
 
 
+def ensuring(guest: Guest, *, attach: str = "pf") -> tuple[str, str]:
+    """Write a profile that wants the kernel to turn ATS on; return how it is chosen."""
+    file = f"/run/ensuring-{attach}.yaml"
+    guest.write_file(
+        file,
+        "version: 1\nsummary: Made for a test\nextends: gpu-rdma\n"
+        f"roles: {{nic: {{attach: {attach}}}}}\nmodes: {{vm: {{ats: ensure}}}}\n".encode(),
+    )
+    return ("--profile", file)
+
+
 def audited(guest: Guest, *arguments: str) -> Document:
     return document(guest.pcietune("audit", *VM, "--json", *arguments))
 

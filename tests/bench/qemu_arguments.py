@@ -13,6 +13,9 @@ _ALWAYS_APPENDED = [
     "quiet",
     "panic=-1",  # reboot at once, which ends QEMU
 ]
+# A modern device has a window to its registers in its configuration space, and no two reads of that
+# are alike once the firmware has used it.
+_PLACED = "disable-modern=on,bus=pcie.0,addr="
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def _iommu_arguments(machine: Machine) -> list[str]:
 def _disk_arguments(disks: Sequence[Path]) -> Iterator[str]:
     for number, disk in enumerate(disks):
         yield from ("-drive", f"file={disk},format=raw,readonly=on,if=none,id=disk-{number}")
-        yield from ("-device", f"virtio-blk-pci,drive=disk-{number},bus=pcie.0,addr={2 + number}")
+        yield from ("-device", f"virtio-blk-pci,drive=disk-{number},{_PLACED}{2 + number}")
 
 
 def monitor_arguments(end: socket.socket) -> list[str]:
@@ -111,7 +114,7 @@ def monitor_arguments(end: socket.socket) -> list[str]:
 
 def port_arguments(ends: dict[str, socket.socket]) -> Iterator[str]:
     """Yield what gives the guest a virtio-serial port for each socket, by the port's name."""
-    yield from ("-device", "virtio-serial-pci,bus=pcie.0,addr=5")
+    yield from ("-device", f"virtio-serial-pci,{_PLACED}5")
     for name, end in ends.items():
         yield from ("-chardev", f"socket,id={name},fd={end.fileno()}")
         yield from ("-device", f"virtserialport,chardev={name},name={name}")
