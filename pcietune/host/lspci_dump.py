@@ -10,7 +10,7 @@ from pcietune.host.text_lines import Line, Place
 _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 # -PP prints the bridges above a function before it: 0000:00:1c.3/08:00.0/09:01.0
 _HEADER = re.compile(rf"({_ADDRESS})(?:/{_ADDRESS})*(?= )")
-_ROW = re.compile(r"\s*([0-9a-f]{2,3}):((?:\s+[0-9a-f]{2}){16})", re.IGNORECASE)
+_ROW = re.compile(r"\s*([0-9a-fA-F]{2,3}):(\s[0-9a-fA-F\s]{46,})")  # and then 16 bytes
 _LIKE_A_ROW = re.compile(r"\s*[0-9a-z]{1,4}:(?:\s+[0-9a-z]{1,2}\b){2}", re.IGNORECASE)
 # -n prints `0302: 10de:20f3`, -nn `3D controller [0302]: NVIDIA ... [10de:20f3]`
 _IDS = re.compile(r".*?\b([0-9a-f]{4})\]?: (?:.*\[)?([0-9a-f]{4}):([0-9a-f]{4})\b")
@@ -18,6 +18,7 @@ _INSERTED = re.compile(r"(?:lspci|pcilib): ")  # stderr, where it went to the sa
 _NUMBER_TOLD = re.compile(r"\s+(NUMA node|IOMMU group): ([0-9]{1,9})")
 _DRIVER_TOLD = re.compile(r"\s+Kernel driver in use: (\w[\w-]*)")
 
+_ROW_SIZE = 16
 _SIZES = (0, 64, 128, 256, 4096)
 """Bytes that lspci prints of a function: none; -x, or not root (128: CardBus); -xxx; -xxxx."""
 
@@ -60,7 +61,7 @@ class DumpedFunction:
 
 def is_lspci(line: str) -> bool:
     """Return whether a line can be one of lspci's: a function, or a row of bytes."""
-    return _HEADER.match(line) is not None or _ROW.fullmatch(line) is not None
+    return _HEADER.match(line) is not None or _row(line) is not None
 
 
 def read_lspci_dump(lines: Iterable[Line], source: str) -> Iterator[DumpedFunction]:
@@ -69,42 +70,52 @@ def read_lspci_dump(lines: Iterable[Line], source: str) -> Iterator[DumpedFuncti
     Raises:
         BadInputError: It is damaged, or holds more than one dump.
     """
-    reader = _Reader()
+    reader = _Reader(source)
     for number, line in lines:
-        if _ROW.fullmatch(line) is None and _HEADER.match(line) and reader.function is not None:
-            yield _whole(reader.function)
-        reader.take(line, Place(source, number))
+        before = reader.take(number, line)
+        if before is not None:
+            yield _whole(before)
     if reader.function is not None:
         yield _whole(reader.function)
 
 
 class _Reader:
-    """Reads line by line.
+    """Reads line by line; millions of them, so the commonest come first.
 
     Attributes:
         function: What is being read; None before the first function.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, source: str) -> None:
         self.function: DumpedFunction | None = None
+        self._source = source
         self._ended = True  # by an empty line: what follows may be a shell's prompt
         self._seen: dict[PciAddress, int] = {}
         self._with_domain: bool | None = None
 
-    def take(self, line: str, place: Place) -> None:
-        """Take a line.
+    def take(self, number: int, line: str) -> DumpedFunction | None:
+        """Take a line; return the function that was read before, if it begins another.
 
         Raises:
             BadInputError: It is none of lspci's, or does not fit to those before it.
         """
-        if row := _ROW.fullmatch(line):
-            self._add_row(int(row[1], 16), bytes.fromhex(row[2]), place)
-        elif header := _HEADER.match(line):
-            self.function = self._begin(header, place)
-            ids = _IDS.match(line, header.end())
-            if ids:
-                self.function.printed = (int(ids[1], 16), int(ids[2], 16), int(ids[3], 16))
-        elif not line:
+        row = _row(line)
+        if row is not None:
+            self._add_row(*row, number)
+            return None
+        place = Place(self._source, number)
+        header = _HEADER.match(line)
+        if header is None:
+            self._take_text(line, place)
+            return None
+        before, self.function = self.function, self._begin(header, place)
+        ids = _IDS.match(line, header.end())
+        if ids:
+            self.function.printed = (int(ids[1], 16), int(ids[2], 16), int(ids[3], 16))
+        return before
+
+    def _take_text(self, line: str, place: Place) -> None:
+        if not line:
             self._ended = True
         elif line[0].isspace():
             if self.function is not None:
@@ -137,17 +148,29 @@ class _Reader:
         self._ended = False
         return DumpedFunction(address, place)
 
-    def _add_row(self, offset: int, values: bytes, place: Place) -> None:
+    def _add_row(self, offset: int, values: bytes, number: int) -> None:
         function = self.function
         if function is None or (self._ended and not function.data):
-            raise place.refused("bytes of no function", hint=_DUMP_AGAIN)
+            raise Place(self._source, number).refused("bytes of no function", hint=_DUMP_AGAIN)
         here = len(function.data)
         if offset != here:
             before = f"behind the row at {here - len(values):#04x}" if here else "as the first row"
-            raise place.refused(
+            raise Place(self._source, number).refused(
                 f"{function.address}: the row at {offset:#04x} comes {before}", hint=_DUMP_AGAIN
             )
         function.data += values
+
+
+def _row(line: str) -> tuple[int, bytes] | None:
+    """Return offset and bytes of a row; None if it is none."""
+    row = _ROW.fullmatch(line)
+    if row is None:
+        return None
+    try:
+        values = bytes.fromhex(row[2])
+    except ValueError:
+        return None
+    return (int(row[1], 16), values) if len(values) == _ROW_SIZE else None
 
 
 def _whole(function: DumpedFunction) -> DumpedFunction:

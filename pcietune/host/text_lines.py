@@ -46,24 +46,27 @@ def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterat
         BadInputError: It is no text, or larger than any that makes sense.
     """
     number = read = 0
-    while raw := _read_line(stream, Place(source, number + 1)):
+    while raw := _read_line(stream, source, number + 1):
         number += 1
         read += len(raw)
-        here = Place(source, number)
-        if len(raw) > _LONGEST_LINE:
-            raise here.refused(f"a line longer than {_LONGEST_LINE} bytes")
-        if read > _LARGEST:
-            raise here.refused(f"more than {_LARGEST} bytes")
-        if b"\0" in raw:
-            raise here.refused("neither a host archive nor text in UTF-8: it has zero bytes")
+        if len(raw) > _LONGEST_LINE or read > _LARGEST or b"\0" in raw:
+            raise Place(source, number).refused(_what_is_wrong(raw))
         yield number, _clean(raw.decode(errors="replace"))
 
 
-def _read_line(stream: io.BufferedReader | gzip.GzipFile, place: Place) -> bytes:
+def _what_is_wrong(raw: bytes) -> str:
+    if len(raw) > _LONGEST_LINE:
+        return f"a line longer than {_LONGEST_LINE} bytes"
+    if b"\0" in raw:
+        return "neither a host archive nor text in UTF-8: it has zero bytes"
+    return f"more than {_LARGEST} bytes"
+
+
+def _read_line(stream: io.BufferedReader | gzip.GzipFile, source: str, number: int) -> bytes:
     try:
         return stream.readline(_LONGEST_LINE + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise place.refused(f"what follows cannot be read: {error}") from error
+        raise Place(source, number).refused(f"what follows cannot be read: {error}") from error
 
 
 def _clean(text: str) -> str:
