@@ -48,7 +48,10 @@ def judge_layout(
         return judged
     count = layout.switch_groups.count
     found, wanted = _label("switch group", (len(groups),)), _label("switch group", count)
-    judged.append(_counted(SWITCH_GROUPS, HOST, found, wanted, fits=len(groups) in count))
+    tops = [group.top for group in groups]
+    judged.append(
+        _counted(SWITCH_GROUPS, HOST, found, wanted, fits=len(groups) in count, there=tops)
+    )
     judged += [_group(fabric, group, layout.switch_groups) for group in groups]
     if _all_in_groups(layout.cards.get(RoleName.GPU, ()), layout.switch_groups):
         judged += _misplaced(fabric, having[RoleName.GPU], groups)

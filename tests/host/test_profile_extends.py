@@ -1,14 +1,18 @@
 """Profiles that extend others: what they mean, and where the complaints stand."""
 
 import hashlib
+import string
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_file import lint_file
+from pcietune.host.profile_file import lint_file, lint_profile, parse_profile
+from pcietune.host.profile_source import Origin, ProfileSource
 from pcietune.host.profile_store import Profiles, shipped_profiles
 from pcietune.model.profile import AtsPolicy, ModeName, RoleName, RuntimePmPolicy
 from pcietune.model.severity import Severity
@@ -130,6 +134,30 @@ def test_a_profile_that_says_nothing_of_its_own_means_what_it_extends(
     child, parent = profiles.load("child").profile, profiles.load(name).profile
 
     assert replace(child, name=name, sha256=parent.sha256) == parent
+
+
+@given(
+    text=st.text(alphabet=string.printable, max_size=60),
+    key=st.sampled_from(
+        ["", "match:", "roles: {nic:", "layout:", "modes: {vm: {ports:", "severity:"]
+    ),
+)
+@example(text="~", key="match:")
+@example(text="{gpu: [8, {}]}", key="layout:")
+@example(text="{[a]: ~}", key="roles: {nic:")
+def test_any_text_over_a_profile_loads_or_is_bad_input(text: str, key: str) -> None:
+    profiles = Profiles(HostFiles(Path("/nowhere"), recorded=False), shipped_profiles())
+    source = ProfileSource("p", Origin.FILE, "/nowhere/p.yaml")
+    data = f"extends: gpu-rdma\n{key} {text}{'}' * key.count('{')}".encode()
+
+    said = lint_profile(data, source, profiles)
+
+    try:
+        parse_profile(data, source, profiles)
+    except BadInputError as refusal:
+        assert [str(each) for each in said] == str(refusal).split("\n")  # noqa: PT017 -- either way is right
+    else:
+        assert all(each.warning for each in said)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,9 @@ def test_what_is_missing_is_said_in_words_and_never_keeps_the_host_from_being_ju
         ("layout.switch-groups", "1 switch group", "2 switch groups"),
         ("layout.switch-group", "1 GPU, 1 NIC", "1 GPU, 2 NICs"),
     }
+    assert finding(audited, "layout.switch-groups", "host").reason == (
+        "this host has 1 switch group (0000:21:00.0) where its kind has 2 switch groups"
+    )
     gpus = finding(audited, "layout.gpu", "host")
     assert gpus.state is State.FAIL
     assert (gpus.found.value, gpus.wanted.value) == ("1", "2")
