@@ -1,6 +1,7 @@
 """The command line, run in this process as its users run it."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,13 @@ import pytest
 from report.valid_json import broken
 
 from pcietune.cli.app import run
+from pcietune.host.explanation_files import shipped_explanations
 from pcietune.report.document import Document, FindingDocument
+
+
+@cache
+def _explained() -> frozenset[str]:
+    return frozenset(shipped_explanations())
 
 
 @dataclass(frozen=True)
@@ -20,9 +27,11 @@ class Run:
     stderr: str
 
     def document(self) -> Document:
-        """Return the one JSON document on stdout, which is valid by the shipped schema."""
+        """Return the one JSON document on stdout: valid, and of findings that are explained."""
         assert broken(self.stdout) == []
-        return msgspec.json.decode(self.stdout, type=Document)
+        document = msgspec.json.decode(self.stdout, type=Document)
+        assert {finding.id for finding in document.findings} <= _explained()
+        return document
 
     def finding(self, finding_id: str, subject: str) -> FindingDocument:
         """Return the document's only finding of this id about this address or path."""

@@ -1,3 +1,4 @@
+import re
 from datetime import date
 from pathlib import Path
 
@@ -71,6 +72,15 @@ waivers:
         "OPS-1234",
         date(2026, 12, 31),
     )
+
+
+def test_the_examples_of_the_documentation_load() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+    first, second = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+
+    settings = parse_settings(first.encode(), file="settings.md")
+    assert [waiver.ticket for waiver in settings.waivers] == ["OPS-1234"]
+    assert parse_settings(second.encode(), file="settings.md").group_modes
 
 
 @pytest.mark.parametrize(

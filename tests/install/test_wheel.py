@@ -39,6 +39,16 @@ def test_the_command_and_the_module_are_the_same(installed: Path, tmp_path: Path
     assert module == command
 
 
+def test_every_finding_is_explained_and_the_schema_printed(installed: Path, tmp_path: Path) -> None:
+    explained = _run(installed / "pcietune", "explain", "--markdown", folder=tmp_path)
+    schema = _run(installed / "pcietune", "schema", folder=tmp_path)
+
+    assert explained == (CHECKOUT / "docs" / "findings.md").read_text()
+    shipped = CHECKOUT / "pcietune" / "schemas" / "document-1.json"
+    assert schema == shipped.read_text()
+    assert (_package(installed, tmp_path) / "schemas" / shipped.name).read_text() == schema
+
+
 def test_every_shipped_profile_is_found(installed: Path, tmp_path: Path) -> None:
     names = {path.stem for path in (CHECKOUT / "profiles").glob("*.yaml")}
 
@@ -49,11 +59,14 @@ def test_every_shipped_profile_is_found(installed: Path, tmp_path: Path) -> None
 
 
 def test_the_recorded_host_of_the_demo_is_found(installed: Path, tmp_path: Path) -> None:
-    code = "import pcietune, pathlib; print(pathlib.Path(pcietune.__file__).parent)"
-    package = Path(_run(installed / "python", "-c", code, folder=tmp_path).strip())
-
-    host = package / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
+    host = _package(installed, tmp_path) / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
     assert "next " in _run(installed / "pcietune", "status", "--from", host, folder=tmp_path)
+
+
+def _package(installed: Path, folder: Path) -> Path:
+    """Return where the package is installed."""
+    code = "import pcietune, pathlib; print(pathlib.Path(pcietune.__file__).parent)"
+    return Path(_run(installed / "python", "-c", code, folder=folder).strip())
 
 
 def _run(*command: str | Path, folder: Path) -> str:
