@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from cli.in_process import Pcietune, Run
 from trees.config import ENDPOINT, ConfigBuilder
+from trees.dump import dump, one_switch_functions
 from trees.function import (
     ACS_BY_LINUX,
     ACS_CAPABLE,
@@ -368,3 +369,35 @@ def test_a_group_on_a_known_bad_kernel_is_shown_with_a_warning(
     run = pcietune("groups", "--from", tmp_path)
 
     assert run.stdout.startswith("NOT as it seems: 6.12.75 to 6.12.82 form groups before ACS is on")
+
+
+def test_a_dump_tells_no_groups(pcietune: Pcietune, tmp_path: Path) -> None:
+    file = tmp_path / "host.lspci"
+    file.write_text(dump(one_switch_functions()))
+
+    run = pcietune("groups", "--from", file)
+
+    assert (run.exit_code, run.stdout) == (6, "")
+    assert "the IOMMU groups are not known: a dump does not tell" in run.stderr
+
+
+def test_a_dump_with_a_listing_of_groups_tells_no_drivers(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    functions = one_switch_functions()
+    functions[3].config.word(0x106, 0x0000)  # ACS Control of the NIC's downstream port
+    file, listing = tmp_path / "host.lspci", tmp_path / "groups"
+    file.write_text(dump(functions))
+    listing.write_text(
+        "".join(
+            f"/sys/kernel/iommu_groups/{number}/devices/{function.address}\n"
+            for number, function in enumerate(functions)
+        )
+    )
+
+    document = _document(pcietune("groups", "--json", "--from", file, "--from", listing))
+
+    ours = {group.group: group for group in document.groups}
+    assert ours[NIC_GROUP].viability == "not known"
+    assert [reach.others for reach in ours[NIC_GROUP].reaches] == [[GPU]]
+    assert ours[NIC_GROUP].members[0].not_known == ["driver", "vfio"]
