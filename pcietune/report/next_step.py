@@ -30,8 +30,9 @@ def _step(outcome: Outcome) -> str | None:
 
 def _after(outcome: Outcome) -> str:
     mode = f"--mode {outcome.mode}"
-    findings = () if outcome.audit is None else outcome.audit.findings
-    failing = [f for f in findings if f.state is State.FAIL and f.severity is not Severity.INFO]
+    judged = () if outcome.audit is None else outcome.audit.findings
+    findings = [finding for finding in judged if finding.severity is not Severity.INFO]
+    failing = [f for f in findings if f.state is State.FAIL]
     unread = [f for f in findings if f.state is State.ERROR]
     if any(finding.code is ExitCode.NOT_PERMITTED for finding in unread):
         return "run it as root: registers could not be read"

@@ -46,6 +46,13 @@ def test_nothing_comes_next_where_all_is_as_wanted(tmp_path: Path) -> None:
     assert step(audited(tuned(one_switch(tmp_path)))).startswith("nothing: ")
 
 
+def test_nothing_comes_next_where_only_information_cannot_be_read(tmp_path: Path) -> None:
+    tree = tuned(one_switch(tmp_path))
+    (tree.directory(NIC_PORT) / "power/control").unlink()
+
+    assert step(audited(tree)).startswith("nothing: ")
+
+
 def test_root_comes_next_where_only_root_may_read(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     tree.config(NIC_PORT).write_bytes(tree.config(NIC_PORT).read_bytes()[:64])
