@@ -44,11 +44,8 @@ def _allowed(subject: AtsSubject) -> bool | None:
         case IommuKind.ARM if platform.root_complex_ats is not None:
             return platform.root_complex_ats.get(subject.function.address.domain)
         case IommuKind.INTEL if platform.dmar is not None and physical is not None:
-            root_port = next(iter(physical.ports), None)
-            if root_port is None:
-                return platform.dmar.allows(physical, None)
-            known = subject.fabric.functions.get(root_port)
-            return None if known is None else platform.dmar.allows(physical, known)
+            root_port = next(iter(subject.fabric.ports_above(physical)), None)
+            return platform.dmar.allows(physical, root_port)
         case _:
             return None
 

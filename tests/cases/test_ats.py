@@ -72,6 +72,16 @@ def test_a_navi_gpu_without_ats_is_as_it_must_be(
     assert _audit(pcietune, tmp_path).finding("gpu.ats-broken", GPU).state == "pass"
 
 
+def test_a_navi_gpu_that_sleeps_is_not_woken_and_not_passed(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    navi = _fitted(GPU, GPU_PORT, "1002:731f", 0, revision=0xC5)
+    navi.attributes["power_state"] = "D3cold"
+    one_switch(tmp_path, instead=[navi])
+
+    assert _audit(pcietune, tmp_path).finding("gpu.ats-broken", GPU).state == "error"
+
+
 def test_another_gpu_may_have_its_ats_on(pcietune: Pcietune, tmp_path: Path) -> None:
     one_switch(tmp_path, instead=[_fitted(GPU, GPU_PORT, "1002:74a1", 0x8000, revision=0)])
 
@@ -95,6 +105,17 @@ def test_a_nic_whose_ats_is_broken_fails_on_or_off(
 
     assert found.state == "fail"
     assert found.reason.startswith("not to be used: before revision 20h its ATS takes")
+
+
+def test_a_revision_that_is_not_known_is_not_taken_for_a_later_one(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    unknown = _fitted(NIC, NIC_PORT, "8086:1452", 0x8000, revision=0x20)
+    unknown.attributes["revision"] = ""
+    navi = _fitted(GPU, GPU_PORT, "1002:74a1", 0, revision=0)
+    one_switch(tmp_path, instead=[navi, unknown])
+
+    assert _audit(pcietune, tmp_path).finding("nic.ats", NIC).state == "fail"
 
 
 def test_its_later_steppings_do_not(pcietune: Pcietune, tmp_path: Path) -> None:

@@ -59,6 +59,12 @@ def test_a_host_without_the_table_is_not_known(tmp_path: Path) -> None:
     assert read_iort(HostFiles(tmp_path, recorded=False)) is None
 
 
+def test_a_table_longer_than_it_says_is_not_known(tmp_path: Path) -> None:
+    put_table(TreeHost(tmp_path), iort([root_complex(0, 1)]) + b"\0")
+
+    assert read_iort(HostFiles(tmp_path, recorded=False)) is None
+
+
 def test_a_whole_table_is_read(tmp_path: Path) -> None:
     put_table(TreeHost(tmp_path), iort([root_complex(0, 1)]))
 

@@ -14,6 +14,7 @@ from tune.profiles import handing_over
 from pcietune.model.ats_proof import AtsProof
 from pcietune.model.finding import State
 from pcietune.model.profile import AtsPolicy, Attach
+from pcietune.model.severity import Severity
 from pcietune.model.switch_group import switch_groups
 from pcietune.tune.ats_action import AtsAction
 from pcietune.tune.judge_ats import AtsWanted, JudgedAts, judge_ats
@@ -193,6 +194,13 @@ def test_force_leaves_alone_what_is_on(tmp_path: Path) -> None:
     only = of_nic(host(tmp_path, ON), FORCE)
 
     assert (only.finding.state, only.action) == (State.PASS, None)
+
+
+def test_force_does_not_touch_what_somebody_wrote_already(tmp_path: Path) -> None:
+    only = of_nic(host(tmp_path, ON, domain="identity"), FORCE)
+
+    assert (only.finding.state, only.finding.severity) == (State.FAIL, Severity.WARNING)
+    assert only.action is None
 
 
 def test_ensure_proves_vfs_one_by_one(tmp_path: Path) -> None:

@@ -90,6 +90,12 @@ EXPECTED = [
     ("lost in scalable mode, where it is kept on", off(SCALABLE, DMA, kernel=(7, 2)), FAIL, None),
     (
         "blocked in scalable mode, by a kernel of which it is not known",
+        off(SCALABLE, BLOCKED, kernel=(6, 12)),
+        ERROR,
+        None,
+    ),
+    (
+        "blocked in scalable mode, by a kernel of which it is not known",
         off(SCALABLE, BLOCKED, kernel=(6, 14)),
         ERROR,
         None,

@@ -272,6 +272,13 @@ def test_a_vf_gets_no_ats_from_old_kernels_that_never_set_its_pfs_stu(
     assert ("never set its STU" in found.reason) is (state is State.FAIL)
 
 
+def test_a_pf_needs_no_stu_before_its_own_ats_is_on(tmp_path: Path) -> None:
+    tree = host(tmp_path, OFF, domain="identity")
+    tree.put("proc/sys/kernel/osrelease", "6.8.0")
+
+    assert ats_of(tree).state is State.PENDING
+
+
 def test_a_vf_whose_pf_is_gone_is_judged_by_itself(tmp_path: Path) -> None:
     tree = with_vf(host(tmp_path, (PAGE_ALIGNED, ENABLED)), OFF)
     opened_host = opened(tree)
