@@ -17,17 +17,17 @@ def why_idle(host: HostAccess, function: PciFunction) -> str | None:
     """
     power = host.attribute(function, "power_state")
     if power in _SLEEPING:
-        return f"in {power}"
+        return f"it is in {power}"
     if host.attribute(function, "power/runtime_status") == "suspended":
-        return "suspended"
+        return "it is suspended"
     return None if function.is_pci_bridge else _why_unused(host, function)
 
 
 def _why_unused(host: HostAccess, function: PciFunction) -> str | None:
     if isinstance(function.driver, NotKnown):
-        return "perhaps idle"
+        return "whether a driver has it is not known"
     if function.driver is None:
-        return "idle: no driver has it"
+        return "no driver has it"
     if host.state(function).enable_count == 0:
-        return f"idle: {function.driver} has not enabled it"
+        return f"{function.driver} has not enabled it"
     return None

@@ -34,7 +34,7 @@ def _judge(host: HostAccess, port: PciFunction) -> Finding:
     counts = [_VIOLATIONS.search(text) for text in texts if text is not None]
     subject = Subject.of(port)
     if not counts:
-        found, reason = Value("not counted"), "the kernel keeps no AER statistics of this port"
+        found, reason = Value("not counted"), "there are no AER statistics of this port here"
         state = State.NOT_APPLICABLE
         return Finding(ID, subject, Severity.INFO, state, found, _NONE, reason)
     known = [int(count[1]) for count in counts if count is not None]

@@ -129,7 +129,7 @@ def _judge_speed(question: _Question) -> Finding:
         return judged
     idle = why_idle(question.host, question.function)
     if idle is not None:
-        reason = f"not judged: {idle}, and then links may slow down"
+        reason = f"not judged, for links of what is idle may slow down: {idle}"
         return replace(judged, state=State.NOT_APPLICABLE, reason=reason, remedy=None)
     above, upper = question.above, question.upper
     target = None if upper is None else upper.target_speed

@@ -2,16 +2,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trees.dump import dump, one_switch_functions
 from trees.express import Express
 from trees.fabrics import cascade
 from trees.function import Function, downstream_port, gpu, nic, upstream_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import all_ones
-from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT, finding, judged
+from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT, finding, judge, judged
 from tune.profiles import with_mode
 
 from pcietune.errors import ExitCode
+from pcietune.host.source import open_host
 from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.profile import Mode
 from pcietune.model.severity import Severity
@@ -137,14 +139,14 @@ def test_a_working_nic_that_is_slower_than_both_ends_can_is_told(tmp_path: Path)
         ),
         pytest.param(
             working(nic(NIC, below=NIC_PORT, express=SLOW), power_state="D3hot"),
-            "in D3hot",
+            "it is in D3hot",
             id="asleep",
         ),
         pytest.param(
             working(
                 nic(NIC, below=NIC_PORT, express=SLOW), **{"power/runtime_status": "suspended"}
             ),
-            "suspended",
+            "it is suspended",
             id="suspended",
         ),
     ],
@@ -155,7 +157,20 @@ def test_the_speed_of_what_is_idle_is_not_judged(
     speed = found(tmp_path, "link.speed", nic_as_it_is)
 
     assert (speed.state, speed.found.text) == (State.NOT_APPLICABLE, "8 GT/s")
-    assert why in speed.reason
+    assert speed.reason.startswith("not judged")
+    assert speed.reason.endswith(why)
+
+
+def test_a_dump_does_not_tell_whether_a_slow_nic_is_idle(tmp_path: Path) -> None:
+    slow = nic(NIC, below=NIC_PORT, express=SLOW)
+    functions = [slow if f.address == NIC else f for f in one_switch_functions()]
+    (tmp_path / "dump").write_text(dump(functions))
+
+    with open_host([tmp_path / "dump"]) as host:
+        speed = finding(judge(host, NOTHING_ELSE), "link.speed", NIC)
+
+    assert speed.state is State.NOT_APPLICABLE
+    assert speed.reason.endswith("whether a driver has it is not known")
 
 
 def test_a_switch_is_not_idle_without_a_driver_of_its_own(tmp_path: Path) -> None:
