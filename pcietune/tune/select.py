@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from pcietune.errors import BadInputError, ExitCode
+from pcietune.errors import BadInputError
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, State, Subject
 from pcietune.model.selection import Selection
@@ -60,6 +60,4 @@ def _matches(finding_id: str, patterns: Sequence[str]) -> bool:
 
 
 def _skipped(finding: Finding) -> Finding:
-    return replace(
-        finding, state=State.SKIP, reason=NOT_ASKED, remedy=None, code=ExitCode.OK, waiver=None
-    )
+    return replace(finding, state=State.SKIP, reason=NOT_ASKED, remedy=None, waiver=None)

@@ -7,10 +7,10 @@ import pytest
 from report.outcomes import applied, audited, planned, restored
 from report.valid_json import SHIPPED, broken
 from trees.machines import one_switch
-from tune.faults import stuck
+from tune.faults import at_write, set_word, stuck
 from tune.judged import NIC_PORT
 
-from pcietune.errors import ExitCode, RolledBackError
+from pcietune.errors import ExitCode
 from pcietune.model.finding import State
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Waiver
@@ -38,11 +38,21 @@ def test_a_document_is_valid_at_every_stage(tmp_path: Path) -> None:
 
 def test_a_document_of_a_change_that_was_rolled_back_is_valid(tmp_path: Path) -> None:
     outcome, _ = applied(one_switch(tmp_path), stuck(NIC_PORT, 0x0040))
-    outcome.errors.append(RolledBackError("0000:20:01.0/00.0 is as it was found"))
 
     text = encoded(outcome)
 
     assert json.loads(text)["exit"] == ExitCode.ROLLED_BACK
+    assert broken(text) == []
+
+
+def test_a_document_of_a_change_that_could_not_be_rolled_back_is_valid(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    fault = at_write(nth=1, after=lambda: set_word(tree, NIC_PORT, 0x00DD))
+    outcome, _ = applied(tree, fault)
+
+    text = encoded(outcome)
+
+    assert json.loads(text)["exit"] == ExitCode.INCONSISTENT
     assert broken(text) == []
 
 

@@ -1,3 +1,4 @@
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pcietune.errors import BadInputError, ExitCode
 from pcietune.model.finding import State
 from pcietune.model.profile import ModeName
 from pcietune.model.selection import Selection
+from pcietune.model.settings import Waiver
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit import Audit, audit
 
@@ -94,3 +96,15 @@ def test_what_could_not_be_read_and_was_not_asked_for_does_not_count(tmp_path: P
 
     assert judged(tree, Selection(only=("group.separate",))).exit_code() is ExitCode.OK
     assert judged(tree, Selection(only=("port.upstream.*",))).exit_code() is ExitCode.UNREADABLE
+
+
+def test_what_is_waived_and_not_asked_for_is_not_told_as_waived(tmp_path: Path) -> None:
+    host = opened(one_switch(tmp_path))
+    waiver = Waiver(DIRECT, None, "known", None, date.max)
+    yardstick = Yardstick(
+        PROFILE, ModeName.VM, waivers=(waiver,), selection=Selection(only=("nic.ats",))
+    )
+
+    found = audit(host, surveyed(host), yardstick).findings
+
+    assert {f.waiver for f in found} == {None}
