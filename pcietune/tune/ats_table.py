@@ -33,7 +33,10 @@ _LEGACY_IDENTITY = (
 )
 _KEPT_ON = 'commit 5518f239aff1, "iommu/vt-d: Move scalable mode ATS enablement to probe path"'
 _AMD = "amd_iommu_attach_device and detach_device, drivers/iommu/amd/iommu.c"
-_SMMU = "arm_smmu_ats_supported and the bypass STE, drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c"
+_SMMU = (
+    "arm_smmu_ats_supported and the bypass STE, drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c; from "
+    "7.2 on some devices keep it under identity, too (pci_ats_required)"
+)
 _OWNER = "iommu_group_claim_dma_owner, drivers/iommu/iommu.c: a blocking domain, then VFIO's own"
 _TRIED = "tried on kernel 6.12 with an Intel IOMMU in legacy mode"
 
@@ -77,6 +80,18 @@ ATS_TABLE = (
         iommus=frozenset({Iommu.INTEL_LEGACY}),
         domains=_UNTRANSLATED,
         uses=frozenset({Use.NO_DRIVER, Use.OWN_DRIVER}),
+        since=(6, 7),
+    ),
+    AtsRow(
+        "on before VFIO opens it",
+        f"{_LEGACY_IDENTITY}; {_TRIED}",
+        State.PENDING,
+        "on though idle under domain type {domain}: VFIO is about to open it, or somebody wrote it "
+        "and the kernel will anew when VFIO attaches it",
+        enabled=True,
+        iommus=frozenset({Iommu.INTEL_LEGACY}),
+        domains=_UNTRANSLATED,
+        uses=frozenset({Use.VFIO_IDLE}),
         since=(6, 7),
     ),
     AtsRow("on", _TRIED, State.PASS, enabled=True),

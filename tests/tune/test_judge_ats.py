@@ -231,7 +231,8 @@ def judged_vfs(tree: TreeHost) -> dict[str, Finding]:
 
 
 def test_where_vfs_are_handed_over_they_are_judged_and_not_their_pf(tmp_path: Path) -> None:
-    tree = with_vf(host(tmp_path, (PAGE_ALIGNED, ENABLED)), (PAGE_ALIGNED, ENABLED))
+    tree = with_vf(host(tmp_path, OFF), (PAGE_ALIGNED, ENABLED))
+    tree.group_type(VF_GROUP, "DMA-FQ")
 
     assert {address: f.state for address, f in judged_vfs(tree).items()} == {VF: State.PASS}
 
