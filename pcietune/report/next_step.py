@@ -50,4 +50,6 @@ def _after(outcome: Outcome) -> str:
         return f"pcietune audit {mode} says what is wrong, and what mends it"
     if any(finding.state is State.PENDING for finding in findings):
         return "start a VM, and audit again while it runs: some of it is the kernel's doing then"
-    return "nothing: this host is as its profile wants it"
+    waived = any(finding.waiver is not None for finding in findings)
+    but = ", but for what is waived" if waived else ""
+    return f"nothing: this host is as its profile wants it{but}"

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from report.outcomes import applied, audited
@@ -9,10 +10,12 @@ from tune.judged import NIC, NIC_PORT, judge, opened
 from tune.undo_in_memory import BOOT_ID
 
 from pcietune.errors import LockedError
+from pcietune.model.settings import Waiver
 from pcietune.model.undo import Outcome as ChangeOutcome
 from pcietune.model.undo import UndoRecord
 from pcietune.report import next_step
 from pcietune.report.outcome import Outcome
+from pcietune.tune.waive import waive
 
 
 def step(outcome: Outcome) -> str:
@@ -44,6 +47,18 @@ def test_a_vm_comes_next_where_the_kernel_has_to_do_something(tmp_path: Path) ->
 
 def test_nothing_comes_next_where_all_is_as_wanted(tmp_path: Path) -> None:
     assert step(audited(tuned(one_switch(tmp_path)))).startswith("nothing: ")
+
+
+def test_that_something_is_waived_is_told_where_nothing_comes_next(tmp_path: Path) -> None:
+    outcome = audited(one_switch(tmp_path))
+    assert outcome.audit
+    waiver = Waiver("port.nic-side.DirectTrans", None, "known", None, date.max)
+    findings = tuple(
+        waive(finding, [waiver], date(2026, 1, 1)) for finding in outcome.audit.findings
+    )
+    outcome.audit = replace(outcome.audit, findings=findings)
+
+    assert step(outcome).endswith("as its profile wants it, but for what is waived")
 
 
 def test_nothing_comes_next_where_only_information_cannot_be_read(tmp_path: Path) -> None:
