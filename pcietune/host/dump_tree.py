@@ -5,13 +5,15 @@ from pathlib import Path
 
 from pcietune import __version__
 from pcietune.address import PciAddress
-from pcietune.errors import NotPermittedError, PcietuneError
+from pcietune.errors import PcietuneError
 from pcietune.host.dump_topology import ports_above, vf_device_id, virtual_functions
 from pcietune.host.functions import DEVICES
+from pcietune.host.group_listing import GroupListing
 from pcietune.host.host_texts import HostTexts
 from pcietune.host.iommu import GROUPS
 from pcietune.host.lspci_dump import DumpedFunction
 from pcietune.host.manifest import MANIFEST, Manifest, UnreadConfig
+from pcietune.host.new_tree import NewTree, room_for
 from pcietune.host.platform import CMDLINE, OSRELEASE
 from pcietune.host.recorded_config import UNPRIVILEGED_SIZES
 from pcietune.registers.capability_list import CapabilityId, capabilities
@@ -35,12 +37,12 @@ def write_tree(texts: HostTexts, root: Path) -> None:
     virtual = virtual_functions(texts.functions)
     physical = {vf: pf for pf, vfs in virtual.items() for vf in vfs}
     unread: dict[str, UnreadConfig] = {}
-    tree = _Tree(root)
-    try:
+    tree = NewTree(root)
+    with room_for(root):
         for address, function in texts.functions.items():
             parent = texts.functions.get(physical.get(address, address), function)
             _write_function(tree, paths[address], function, parent)
-            lacking = _lacking(function)
+            lacking = what_lacks(function)
             if lacking is not None:
                 unread[str(address)] = lacking
         for pf, vfs in virtual.items():
@@ -48,44 +50,12 @@ def write_tree(texts: HostTexts, root: Path) -> None:
             for index, vf in enumerate(vfs):
                 tree.link(f"{paths[pf]}/virtfn{index}", paths[vf])
                 tree.link(f"{paths[vf]}/physfn", paths[pf])
-        _write_groups(tree, texts, paths)
+        write_groups(tree, texts.listing, paths)
         for path, text in ((OSRELEASE, texts.release), (CMDLINE, texts.cmdline)):
             if text is not None:
                 tree.put(path, text)
         manifest = Manifest(pcietune=__version__, unread=unread, complete=False)
         tree.put(MANIFEST, manifest.encode().decode())
-    except OSError as error:
-        raise NotPermittedError(
-            f"cannot write {root}: {error.strerror}",
-            hint="name another place in the environment: TMPDIR=/var/tmp",
-        ) from error
-
-
-class _Tree:
-    """Writes files and relative links below a root."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._made: set[Path] = set()
-
-    def put(self, path: str, data: str | bytes) -> None:
-        """Write a file; text gets the final newline that the kernel prints."""
-        file = self._place(path)
-        if isinstance(data, str):
-            data = f"{data}\n".encode()
-        file.write_bytes(data)
-
-    def link(self, path: str, target: str) -> None:
-        """Make a link to what stands, or might stand, at ``target``."""
-        up = "../" * path.count("/")
-        self._place(path).symlink_to(f"{up}{target}")
-
-    def _place(self, path: str) -> Path:
-        file = self._root / path
-        if file.parent not in self._made:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._made.add(file.parent)
-        return file
 
 
 def _paths(functions: Mapping[PciAddress, DumpedFunction]) -> Mapping[PciAddress, str]:
@@ -99,7 +69,7 @@ def _paths(functions: Mapping[PciAddress, DumpedFunction]) -> Mapping[PciAddress
 
 
 def _write_function(
-    tree: _Tree, path: str, function: DumpedFunction, parent: DumpedFunction
+    tree: NewTree, path: str, function: DumpedFunction, parent: DumpedFunction
 ) -> None:
     """Write one function; the IDs of a VF are its PF's to tell."""
     tree.put(f"{path}/config", bytes(function.data))
@@ -146,7 +116,7 @@ def _word(function: DumpedFunction, offset: int) -> int:
     return int.from_bytes(function.data[offset : offset + 2], "little")
 
 
-def _lacking(function: DumpedFunction) -> UnreadConfig | None:
+def what_lacks(function: DumpedFunction) -> UnreadConfig | None:
     """Return what the dump has not of a function's Configuration Space; None if it has all."""
     size = len(function.data)
     if size in UNPRIVILEGED_SIZES:
@@ -168,11 +138,12 @@ def _is_express(function: DumpedFunction) -> bool:
         return True
 
 
-def _write_groups(tree: _Tree, texts: HostTexts, paths: Mapping[PciAddress, str]) -> None:
-    for address, number in texts.listing.groups.items():
+def write_groups(tree: NewTree, listing: GroupListing, paths: Mapping[PciAddress, str]) -> None:
+    """Write IOMMU groups with their members, and the links of those that have a directory."""
+    for address, number in listing.groups.items():
         member = f"{DEVICES}/{address}"
         tree.link(f"{GROUPS}/{number}/devices/{address}", paths.get(address, member))
         if address in paths:
             tree.link(f"{paths[address]}/iommu_group", f"{GROUPS}/{number}")
-    for number, text in texts.listing.types.items():
+    for number, text in listing.types.items():
         tree.put(f"{GROUPS}/{number}/type", text)

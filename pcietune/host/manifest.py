@@ -1,9 +1,12 @@
 """What a host archive says of itself: its format, and what could not be read."""
 
+from pathlib import Path
+
 import msgspec
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
+from pcietune.host.host_files import HostFiles
 from pcietune.host.recorded_config import Unread
 
 MANIFEST = "manifest.json"
@@ -58,6 +61,22 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             PciAddress.parse(address): Unread(unread.ranges, unread.reason)
             for address, unread in self.unread.items()
         }
+
+
+def read_manifest(root: Path, source: str) -> Manifest:
+    """Return the manifest of the recording at ``root``; without one, everything is recorded.
+
+    Raises:
+        BadInputError: It cannot be read, or as ``decode_manifest``.
+    """
+    files = HostFiles(root, recorded=True)
+    if not files.exists(MANIFEST):
+        return Manifest()
+    try:
+        data = Path(files.path(MANIFEST)).read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{source}: {MANIFEST} cannot be read: {error.strerror}") from error
+    return decode_manifest(data, source)
 
 
 class _Header(msgspec.Struct):

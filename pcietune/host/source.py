@@ -12,7 +12,8 @@ from pcietune.host.dump_tree import write_tree
 from pcietune.host.functions import DEVICES
 from pcietune.host.host_files import HostFiles
 from pcietune.host.host_texts import HostTexts
-from pcietune.host.manifest import MANIFEST, decode_manifest
+from pcietune.host.manifest import read_manifest
+from pcietune.host.supplement import supplement
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
 from pcietune.host.text_lines import text_lines
@@ -28,8 +29,8 @@ def open_host(sources: Sequence[Path] | None, *, copied: bool = False) -> Iterat
     to a recorded host changes only that directory: ``pack`` makes an archive of it.
 
     Args:
-        sources: A host archive, or a directory of the same shape; or texts of one host, of which
-            one is a dump by lspci.
+        sources: A host archive, or a directory of the same shape, or a dump by lspci; and texts
+            that tell more of the same host.
         copied: Whether to copy a directory too, so that what is written does not change it.
 
     Raises:
@@ -39,21 +40,12 @@ def open_host(sources: Sequence[Path] | None, *, copied: bool = False) -> Iterat
     if not sources:
         yield SysfsHost(HostFiles(_LIVE_ROOT, recorded=False))
         return
-    directories = [source for source in sources if _is_directory(source)]
-    for directory in directories:
-        _check_alone(directory, sources)
-    if directories and not copied:
-        yield _recorded(directories[0], directories[0])
+    if len(sources) == 1 and not copied and _is_directory(sources[0]):
+        yield _recorded(sources[0], sources[0])
         return
     with temporary_directory() as temporary:
         root = temporary / "host"
-        if directories:
-            _check_directory(directories[0])
-            _copy(directories[0], root)
-        else:
-            root.mkdir()
-            _read_files(sources, root)
-        yield _recorded(root, sources[0])
+        yield _recorded(root, _lay_out(sources, root))
 
 
 def is_recording(source: Path) -> bool:
@@ -67,28 +59,39 @@ def is_recording(source: Path) -> bool:
         return is_archive(stream)
 
 
-def _read_files(sources: Sequence[Path], root: Path) -> None:
-    """Lay out an archive, or what texts say, below ``root``."""
+def _lay_out(sources: Sequence[Path], root: Path) -> Path:
+    """Write the host that the sources tell of to ``root``; return the recording, or the first."""
     texts = HostTexts()
+    recording: Path | None = None
     for source in sources:
+        if _is_directory(source):
+            recording = _the_only(source, recording)
+            _check_directory(source)
+            _copy(source, root)
+            continue
         with opened(source) as stream:
             with damage_named(source):
                 archive = is_archive(stream)
             if archive:
-                _check_alone(source, sources)
+                recording = _the_only(source, recording)
+                root.mkdir()
                 unpack_stream(stream, source, root)
-                return
-            texts.read(text_lines(stream, str(source)), str(source))
-    texts.check()
-    write_tree(texts, root)
+            else:
+                texts.read(text_lines(stream, str(source)), str(source))
+    if recording is None:
+        texts.check()
+        write_tree(texts, root)
+    elif len(sources) > 1:
+        supplement(root, texts, str(recording))
+    return recording or sources[0]
 
 
-def _check_alone(source: Path, sources: Sequence[Path]) -> None:
-    if len(sources) > 1:
+def _the_only(source: Path, recording: Path | None) -> Path:
+    if recording is not None:
         raise BadInputError(
-            f"{source} is a whole host by itself, and {len(sources)} sources are named",
-            hint="leave out the others; only a dump's facts may come from several files",
+            f"{recording} and {source} are two recorded hosts", hint="name one of them"
         )
+    return source
 
 
 def _is_directory(source: Path) -> bool:
@@ -126,13 +129,7 @@ def _recorded(root: Path, source: Path) -> SysfsHost:
             f"{source} is not a recorded host: it lacks /{DEVICES}",
             hint="make one on the host: pcietune record FILE",
         )
-    if not files.exists(MANIFEST):
-        return SysfsHost(files)
-    try:
-        data = Path(files.path(MANIFEST)).read_bytes()
-    except OSError as error:
-        raise BadInputError(f"{source}: {MANIFEST} cannot be read: {error.strerror}") from error
-    manifest = decode_manifest(data, str(source))
+    manifest = read_manifest(root, str(source))
     files.complete = manifest.complete
     return SysfsHost(files, unread=manifest.unread_by_address())
 
