@@ -146,6 +146,9 @@ def _judge_passthrough(host: HostAccess, peers: Sequence[PciFunction]) -> Findin
         elif group.translates:
             translated.append(str(function.address))
     wanted = Value("no IOMMU, or identity domains")
+    if platform.groups is None:
+        unknown = _not_told("whether an IOMMU translates addresses")
+        return Finding.unread(PASSTHROUGH, HOST, wanted, unknown)
     if translated:
         return Finding(
             PASSTHROUGH,

@@ -81,7 +81,11 @@ def test_on_bare_metal_an_untold_iommu_is_not_taken_for_none(
 
     run = pcietune(*_judged("baremetal", file))
 
-    assert run.finding("iommu.passthrough", "host").state == "error"
+    passthrough = run.finding("iommu.passthrough", "host")
+    assert passthrough.state == "error"
+    assert passthrough.reason == (
+        "whether an IOMMU translates addresses is not known: a dump does not tell"
+    )
     assert run.finding("group.together", "0000:21:00.0").state == "error"
 
 
