@@ -17,9 +17,10 @@ Card = tuple[PciFunction, ...]
 def cards(fabric: Fabric, functions: Iterable[PciFunction]) -> tuple[Card, ...]:
     """Return ``functions`` card by card, in the order of their first addresses.
 
-    The functions of one slot are a card, as the two ports of a NIC are, and so is all that is below
-    the switch within a card. A card that is plugged into two slots (Socket Direct, multi-host)
-    counts as two: only its serial number tells.
+    The functions of one slot are a card, as the two ports of a NIC are, and so are a NIC's below
+    the switch within it. GPUs that stand there, too, are plugged into that switch (ConnectX-8). A
+    card that is plugged into two slots (Socket Direct, multi-host) counts as two: only its serial
+    number tells.
     """
     found: dict[tuple[int, int, int], list[PciFunction]] = {}
     for function in sorted(functions, key=lambda each: each.address):
@@ -29,6 +30,8 @@ def cards(fabric: Fabric, functions: Iterable[PciFunction]) -> tuple[Card, ...]:
 
 def _outermost(fabric: Fabric, function: PciFunction) -> PciFunction:
     """Return the function of the card that is nearest to the root: its switch's upstream port."""
+    if function.vendor != _MELLANOX:
+        return function
     outermost = function
     for port in reversed(fabric.ports_above(function)):
         if port.vendor != _MELLANOX or port.device not in _IN_CARD_BRIDGES:

@@ -36,6 +36,7 @@ BEYOND_A_SCHEMA = {
     "count-of-no-role": "between two keys",
     "decimal-for-a-whole-number": "JSON Schema takes 1.0 for 1",
     "groups-of-more-than-all": "arithmetic",
+    "groups-of-more-than-the-most": "arithmetic",
     "octal-count": "YAML has made a number of it",
     "repeated-key": "PyYAML keeps the last",
 }

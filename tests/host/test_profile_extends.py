@@ -256,5 +256,7 @@ def test_what_extends_a_shipped_profile_is_not_changed_by_the_site(
 
     profiles = Profiles(HostFiles(tmp_path, recorded=False), shipped)
 
-    assert profiles.load("child").profile.summary == "as shipped"
+    child = profiles.load("child")
+    assert child.profile.summary == "as shipped"
+    assert [parent.origin for parent in child.parents] == [Origin.SHIPPED]
     assert profiles.load("ours").profile.summary == "the parent"
