@@ -1,15 +1,18 @@
 """Where a host comes from."""
 
+import os
+import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
 from host.hindered import as_nobody, files_of_at_most
+from trees.dump import dump, one_switch_functions
 from trees.host import TreeHost
 from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
-from pcietune.host.archive import pack
+from pcietune.host.archive import opened, pack
 from pcietune.host.host_files import HostFiles
 from pcietune.host.recording import record
 from pcietune.host.source import open_host
@@ -81,6 +84,45 @@ def test_a_copied_directory_stays_as_it_is(tmp_path: Path, tree: TreeHost) -> No
     assert tree.config("0000:22:04.0").read_bytes()[0x106] == 0x1D
     with open_host([tmp_path / "after.tar"]) as after:
         assert after.config(after.functions()[PORT]).read(0x106, 2) == 0x5D
+
+
+@pytest.mark.parametrize("name", ["host.tar", "host.tar.gz", "host.lspci"])
+def test_a_source_may_come_through_a_pipe(tmp_path: Path, tree: TreeHost, name: str) -> None:
+    if name == "host.lspci":
+        (tmp_path / name).write_text(dump(one_switch_functions()))
+    else:
+        record(SysfsHost(HostFiles(tree.root, recorded=False)), tmp_path / name)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with (
+        subprocess.Popen(["dd", f"if={tmp_path / name}", f"of={pipe}", "status=none"]),
+        open_host([pipe]) as host,
+    ):
+        assert host.config(host.functions()[PORT]).read(0x106, 2) == 0x1D
+
+
+def test_a_file_that_this_user_may_not_read_is_no_bad_input(archive: Path) -> None:
+    with (
+        as_nobody(),
+        pytest.raises(NotPermittedError, match=r"cannot read .*/host\.tar: Permission denied"),
+        opened(archive),
+    ):
+        pass
+
+
+def test_a_dump_for_which_there_is_no_room_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "host.lspci"
+    file.write_text(dump(one_switch_functions()))
+
+    with (
+        files_of_at_most(1000),
+        pytest.raises(NotPermittedError, match=r"cannot write .*: File too large") as raised,
+        open_host([file]),
+    ):
+        pass
+
+    assert raised.value.hint == "name another place in the environment: TMPDIR=/var/tmp"
 
 
 def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
