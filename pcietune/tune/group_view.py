@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError, PcietuneError
@@ -13,7 +14,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NOT_KNOWN
 from pcietune.model.platform import IommuGroup
 from pcietune.model.profile import RoleName
-from pcietune.tune.isolation import Opening, companions, read_openings
+from pcietune.tune.isolation import Opening, companions, reach_each_other, read_openings
 from pcietune.tune.judge_isolation import apart_by_groups
 
 _GIVES_WAY = (None, "pcieport", "pci-stub", "vfio-pci")
@@ -200,7 +201,9 @@ def _companions(
 
 
 def _are_kept_together(functions: Iterable[PciFunction], openings: Sequence[Opening]) -> bool:
-    """Return whether two devices of the group sit below ports that keep all apart now."""
-    open_ones = {f for opening in openings for f in (*opening.inside, *opening.peers)}
+    """Return whether the ports above two devices of the group keep those apart now."""
     devices = [f for f in functions if f.ports and not f.is_pci_bridge]
-    return len({f.slot for f in devices}) > 1 and open_ones.isdisjoint(devices)
+    return any(
+        one.slot != other.slot and not reach_each_other(openings, one, other)
+        for one, other in combinations(devices, 2)
+    )

@@ -31,7 +31,8 @@ class Opening:
         at: It.
         missing: What of isolation is off there; None where it has no ACS capability.
         inside: Functions below it, or itself.
-        peers: Functions that those reach, and that reach them.
+        peers: Functions that those reach, and that reach them; without UpstreamFwd also those
+            of ``inside``, whose redirected requests are turned around there.
     """
 
     at: PciFunction
@@ -72,6 +73,15 @@ def read_openings(
                 continue
             if found is not None:
                 yield found
+
+
+def reach_each_other(openings: Iterable[Opening], one: PciFunction, other: PciFunction) -> bool:
+    """Return whether two functions reach each other through any of the openings."""
+    return any(
+        (one in opening.inside and other in opening.peers)
+        or (other in opening.inside and one in opening.peers)
+        for opening in openings
+    )
 
 
 def acs_override(host: HostAccess) -> str | None:
@@ -120,11 +130,13 @@ def _opening(host: HostAccess, fabric: Fabric, suspect: PciFunction) -> Opening 
     several = kind is PortType.UPSTREAM_PORT and bool(companions(host, fabric, suspect))
     if kind not in _CHECKED and not several:
         return None
-    inside = _endpoints(fabric, suspect)
-    peers = _peers(fabric, suspect, inside) if kind is PortType.DOWNSTREAM_PORT else inside
     missing = _missing(host, suspect)
     if missing is None and _kernel_knows_more(host, fabric, suspect):
         return None
+    inside = _endpoints(fabric, suspect)
+    peers = _beside(fabric, suspect) if kind is PortType.DOWNSTREAM_PORT else inside
+    if missing is not None and AcsControl.UPSTREAM_FORWARDING not in missing and peers != inside:
+        peers = tuple(peer for peer in peers if peer not in inside)
     return None if missing == _NOTHING else Opening(suspect, missing, inside, peers)
 
 
@@ -165,9 +177,7 @@ def _endpoints(fabric: Fabric, port: PciFunction) -> tuple[PciFunction, ...]:
     return tuple(f for f in fabric.below(port) if not f.is_pci_bridge)
 
 
-def _peers(
-    fabric: Fabric, port: PciFunction, inside: tuple[PciFunction, ...]
-) -> tuple[PciFunction, ...]:
+def _beside(fabric: Fabric, port: PciFunction) -> tuple[PciFunction, ...]:
+    """Return what is below the switch of a downstream port, what is below the port included."""
     above = fabric.ports_above(port)
-    beside = _endpoints(fabric, above[-1]) if above else ()
-    return tuple(function for function in beside if function not in inside)
+    return _endpoints(fabric, above[-1]) if above else ()

@@ -15,7 +15,7 @@ from pcietune.model.not_known import NotKnown
 from pcietune.model.profile import GroupPolicy
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
-from pcietune.tune.isolation import Opening, read_openings
+from pcietune.tune.isolation import Opening, reach_each_other, read_openings
 from pcietune.tune.judge_groups import strangers
 from pcietune.tune.vfio_use import given_to_vfio, named
 
@@ -86,14 +86,11 @@ def apart_by_groups(
 ) -> list[tuple[PciFunction, PciFunction]]:
     """Return who reaches whom through an opening though they are in different groups.
 
-    Only pairs with one of ``about``, and no functions of one slot below a common port: what
-    matters there are those functions' own registers.
+    Only pairs with one of ``about``.
     """
     pairs = []
     for one in opening.inside:
         for other in opening.peers:
-            if other.slot == one.slot and opening.at not in (one, other):
-                continue
             if one not in about and other not in about:
                 continue
             groups = {_group(host, one), _group(host, other)}
@@ -116,7 +113,7 @@ def _judge_opening(
     else:
         given = given_to_vfio(host, _sorted({*ones, *others}))
         loud = f"ISOLATION LOST, and {named(given)} given to VFIO relies on it: " if given else ""
-        whom = named(ones) if ones == others else f"{named(ones)} and {named(others)}"
+        whom = named(others) if set(ones) <= set(others) else f"{named(ones)} and {named(others)}"
         reason = f"{loud}{whom} reach each other, though their IOMMU groups say that they cannot"
         remedy = _SET_AT_BOOT
         if opening.missing is None:
@@ -143,16 +140,17 @@ def _kept_together(
     openings: Sequence[Opening],
 ) -> list[Finding]:
     """Tell of functions that share a group though the registers keep them apart now."""
-    open_to_others = {f for opening in openings for f in (*opening.inside, *opening.peers)}
     findings = []
     for member in members:
         own = host.platform().group(host.state(member).group)
-        if own is None or member in open_to_others:
+        if own is None:
             continue
         others = [
             other
             for other in strangers(fabric, member, own)
-            if other in members and other is not None and other not in open_to_others
+            if other is not None
+            and other in members
+            and not reach_each_other(openings, member, other)
         ]
         if others:
             findings.append(

@@ -314,6 +314,7 @@ def test_groups_of_ports_alone_are_left_out_unless_all_are_asked_for(
     every = _document(pcietune("groups", "--all", "--json", "--from", tmp_path))
 
     assert [group.group for group in some.groups] == [GPU_GROUP, NIC_GROUP]
+    assert not any(group.kept_together or group.reaches for group in every.groups)
     assert [group.group for group in every.groups] == [0, 1, 2, 3, 4, 5]
 
 
@@ -325,15 +326,41 @@ def test_without_an_iommu_there_is_nothing_to_show(pcietune: Pcietune, tmp_path:
     assert (run.exit_code, run.stdout) == (0, "no IOMMU group to show\n")
 
 
-def test_a_port_that_does_not_answer_ends_with_6(pcietune: Pcietune, tmp_path: Path) -> None:
+def test_a_port_that_does_not_answer_ends_with_6_and_bears_out_nothing(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
     silent = downstream_port(NIC_PORT, below=UPSTREAM)
     silent.config.all_ones()
-    one_switch(tmp_path, instead=[silent])
+    host = one_switch(tmp_path, instead=[silent])
+    into_group(host, NIC, GPU_GROUP)
 
-    run = pcietune("groups", "--from", tmp_path)
+    run = pcietune("groups", "--json", "--from", tmp_path)
 
     assert run.exit_code == 6
     assert NIC_PORT in run.stderr
+    document = msgspec.json.decode(run.stdout, type=GroupsDocument)
+    assert NIC_PORT in document.problems[0]
+    assert not any(group.kept_together for group in document.groups)
+
+
+def test_a_driver_that_makes_vfio_devices_is_one_whatever_its_name(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    variant = replace(nic(NIC, below=NIC_PORT, driver="mlx5_vfio_pci"), vfio=True)
+    one_switch(tmp_path, instead=[variant])
+
+    assert _group(pcietune, tmp_path, NIC_GROUP).viability == "viable"
+
+
+def test_a_group_is_told_only_what_its_own_members_reach(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = one_switch(tmp_path)
+    bare = downstream_port("0000:22:08.0", below=UPSTREAM, acs=(ACS_CAPABLE, 0))
+    disk = _device(("144d:a80a", 0x010802), "0000:25:00.0", "0000:22:08.0", None)
+    host.add(replace(bare, group=20), replace(disk, group=21))
+
+    assert [r.others for r in _group(pcietune, tmp_path, GPU_GROUP).reaches] == [["0000:25:00.0"]]
 
 
 def test_a_bridge_on_another_driver_is_to_be_unbound_and_never_bound(

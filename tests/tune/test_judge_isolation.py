@@ -175,6 +175,17 @@ def test_the_port_where_paths_part_in_a_cascade_opens_both_sides(tmp_path: Path)
     assert found.reason.startswith("0000:29:00.0 and 0000:25:00.0, 0000:26:00.0 reach each other")
 
 
+def test_without_upstream_forwarding_a_port_turns_around_what_a_leaf_redirects(
+    tmp_path: Path,
+) -> None:
+    leafs = downstream_port("0000:22:00.0", below=TOP, acs=(ACS_CAPABLE, 0x000D))
+
+    found = _only(cascade(tmp_path, instead=[leafs]))
+
+    assert found.found.text == "UpstreamFwd-"
+    assert found.reason.startswith("0000:25:00.0, 0000:26:00.0, 0000:29:00.0 reach each other")
+
+
 def _second_function(acs: tuple[int, int] | None) -> Function:
     second = nic("0000:24:00.1", below=NIC_PORT)
     if acs is not None:
@@ -200,6 +211,14 @@ def test_the_kernel_is_believed_about_functions_of_one_slot_without_acs(tmp_path
     tree.add(_second_function(None))
 
     assert _is_pass(_only(tree))
+
+
+def test_it_is_not_about_functions_where_it_was_told_what_to_say(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    tree.put("proc/cmdline", "ro pcie_acs_override=downstream,multifunction")
+    tree.add(_second_function(None))
+
+    assert {str(f.subject.address) for f in _isolation(tree)} == {NIC, "0000:24:00.1"}
 
 
 def test_a_virtual_function_is_no_function_of_its_pfs_slot(tmp_path: Path) -> None:
