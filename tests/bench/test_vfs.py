@@ -6,14 +6,15 @@ import pytest
 
 from bench.guest import Guest
 from bench.kernel_ats import ats_control, clear_ats, domain, set_domain
+from bench.on_guest import GENERIC, VM, audited, document, ensuring, finding, states
 from bench.vfio import held_by_vfio
 from bench.vfs import virtual_functions
 
-pytestmark = [pytest.mark.machine("l20"), pytest.mark.usefixtures("unchanged")]
+pytestmark = [pytest.mark.machine("l20"), pytest.mark.usefixtures("untouched")]
 
 
 @pytest.fixture
-def vfs(guest: Guest, unchanged: None) -> Iterator[list[str]]:  # noqa: ARG001 -- its order
+def vfs(guest: Guest, untouched: None) -> Iterator[list[str]]:  # noqa: ARG001 -- its order
     """Have nic0 two virtual functions; yield their addresses."""
     with virtual_functions(guest, "nic0", 2) as addresses:
         yield addresses
@@ -68,3 +69,59 @@ def test_a_vf_has_ats_also_where_its_pf_is_in_an_identity_domain(guest: Guest) -
         assert (ats_control(guest, pf), ats_control(guest, vf)) == ("0000", "8000")
 
     set_domain(guest, pf, "DMA-FQ")
+
+
+def location(guest: Guest, number: int) -> str:
+    """Return where nic0's VF of a number is; the first has 1, as it follows its PF."""
+    return f"{guest.location('nic0').removesuffix('.0')}.{number}"
+
+
+@pytest.mark.usefixtures("vfs")
+def test_where_vfs_are_handed_over_each_is_judged_and_its_pf_is_not(guest: Guest) -> None:
+    found = audited(guest, *ensuring(guest, attach="vf"))
+
+    here = {
+        (i, path)
+        for i, path in states(found)["pass"]
+        if i in {"nic.ats", "group.separate"} and path.startswith(guest.location("port2"))
+    }
+    assert here == {
+        (i, location(guest, number)) for i in ("nic.ats", "group.separate") for number in (1, 2)
+    }
+    others = {("nic.ats", guest.location(f"nic{number}")) for number in (1, 2, 3)}
+    assert states(found)["pending"] == others
+
+
+@pytest.mark.usefixtures("vfs")
+def test_where_pfs_are_handed_over_vfs_are_nobodys_business(guest: Guest) -> None:
+    found = audited(guest, *GENERIC)
+
+    about = {f.subject.path for f in found.findings if f.id == "nic.ats"}
+    assert about == {guest.location(f"nic{number}") for number in range(4)}
+
+
+def test_apply_has_the_kernel_heal_one_vf_and_prove_another(guest: Guest, vfs: list[str]) -> None:
+    first, second = vfs
+    clear_ats(guest, first)
+    set_domain(guest, second, "identity")
+
+    applied = document(guest.pcietune("apply", *VM, *ensuring(guest, attach="vf"), "--json"))
+
+    judged = [finding(applied, "nic.ats", location(guest, number)) for number in (1, 2)]
+    assert [(f.state, f.found.value) for f in judged] == [("pass", "0x8000"), ("pass", "0x0000")]
+    assert [domain(guest, each) for each in vfs] == ["DMA-FQ", "identity"]
+    assert [ats_control(guest, each) for each in vfs] == ["8000", "0000"]
+
+
+def test_a_vf_in_use_without_ats_fails_and_is_left_alone(guest: Guest, vfs: list[str]) -> None:
+    with held_by_vfio(guest, vfs[0]):
+        clear_ats(guest, vfs[0])
+
+        applied = document(guest.pcietune("apply", *VM, *ensuring(guest, attach="vf"), "--json"))
+
+        lost = finding(applied, "nic.ats", location(guest, 1))
+        assert (applied.exit, lost.state) == (3, "fail")
+        assert lost.reason.startswith("in use by VFIO and off")
+        assert ats_control(guest, vfs[0]) == "0000"
+        (deferred,) = applied.deferred
+        assert (deferred.path, deferred.what) == (guest.location("port2"), "DirectTrans+")

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from bench.guest import Guest
-from bench.on_guest import ACS_CONTROL
-from bench.vfio import bound
+from bench.on_guest import ACS_CONTROL, GENERIC, VM, audited, document, finding, states
+from bench.vfio import bound, held_by_vfio
 
-pytestmark = [pytest.mark.machine("worn"), pytest.mark.usefixtures("unchanged")]
+pytestmark = [pytest.mark.machine("worn"), pytest.mark.usefixtures("untouched")]
+
+PORTS = ("root0", "switch0", "port0", "port1")
 
 
 def attribute(guest: Guest, name: str, relative: str) -> str:
@@ -34,7 +36,7 @@ def test_links_came_up_with_less_than_both_ends_can(guest: Guest) -> None:
 
 
 @pytest.fixture
-def _asleep(guest: Guest, unchanged: None) -> Iterator[None]:  # noqa: ARG001 -- its order
+def _asleep(guest: Guest, untouched: None) -> Iterator[None]:  # noqa: ARG001 -- its order
     """Have the kernel put port1 to sleep, as VFIO has nic0 and no VM does."""
     before = guest.configs()
     with bound(guest, guest.address("nic0"), "vfio-pci"):
@@ -64,16 +66,70 @@ def test_a_port_whose_power_control_is_on_does_not_sleep(guest: Guest) -> None:
     guest.run("sh", "-c", f"echo auto > {control}")
 
 
-def test_the_kernel_counts_acs_violations_at_the_port_that_noticed(guest: Guest) -> None:
+def test_what_is_worn_is_told_and_turns_no_good_host_red(guest: Guest) -> None:
+    applied = document(guest.pcietune("apply", *VM, *GENERIC, "--json"))
+
+    told = {f.id: f for f in applied.findings if f.state == "fail"}
+    assert applied.exit == 0
+    assert {f.severity for f in told.values()} == {"info"}
+    assert {
+        (i, path)
+        for i, path in states(applied)["fail"]
+        if not i.startswith(("isolation.", "port.acs-violations"))
+    } == {
+        ("link.width", guest.location("nic0")),
+        ("device.relaxed-ordering", guest.location("nic0")),
+        ("gpu.bar1", guest.location("gpu0")),
+        *(("port.runtime-pm", guest.location(port)) for port in PORTS),
+    }
+    assert (told["link.width"].found.text, told["link.width"].wanted.text) == ("x8", "x16")
+    assert told["gpu.bar1"].found.text == "256 MiB"
+
+
+def test_a_slow_link_is_told_of_only_while_its_function_is_at_work(guest: Guest) -> None:
+    before = guest.configs()
+    at = guest.location("gpu0")
+    assert finding(audited(guest, *GENERIC), "link.speed", at).state == "not_applicable"
+
+    with held_by_vfio(guest, guest.address("gpu0")):
+        slow = finding(audited(guest, *GENERIC), "link.speed", at)
+    put_back(guest, before, "port0")  # which slept before that
+
+    assert (slow.state, slow.severity, slow.found.text) == ("fail", "info", "8 GT/s")
+
+
+def test_ports_are_kept_awake_where_the_profile_says_so_and_let_sleep_by_restore(
+    guest: Guest,
+) -> None:
+    guest.write_file(
+        "/run/kept-on.yaml",
+        b"version: 1\nsummary: Made for a test\nextends: gpu-rdma\n"
+        b"modes: {vm: {runtime-pm: keep-on}}\n",
+    )
+
+    applied = document(guest.pcietune("apply", *VM, "--profile", "/run/kept-on.yaml", "--json"))
+
+    assert applied.exit == 0
+    assert {attribute(guest, port, "power/control") for port in PORTS} == {"on"}
+    assert {(w.address, w.old, w.new, w.readback) for w in applied.writes if w.old == "auto"} == {
+        (guest.address(port), "auto", "on", "on") for port in PORTS
+    }
+    assert document(guest.pcietune("restore", "--json")).exit == 0
+    assert {attribute(guest, port, "power/control") for port in PORTS} == {"auto"}
+
+
+def test_acs_violations_are_counted_at_the_port_that_noticed_and_told_of(guest: Guest) -> None:
     before = guest.configs()
 
     guest.inject_error("port1", "ACSV")
 
     counts = f"/sys/bus/pci/devices/{guest.address('port1')}/aer_dev_nonfatal"
     guest.run("sh", "-c", f"until grep -q 'ACSViol 1' {counts}; do sleep 0.1; done", timeout=10)
-    for name in ("root0", "switch0", "port0"):
-        assert "\nACSViol 0\n" in attribute(guest, name, "aer_dev_nonfatal")
     put_back(guest, before, "root0", "switch0", "port1")
+    found = audited(guest, *GENERIC)
+    violations = {f.subject.path for f in found.findings if f.id == "port.acs-violations"}
+    noticed = {path for i, path in states(found)["fail"] if i == "port.acs-violations"}
+    assert (noticed, len(violations)) == ({guest.location("port1")}, 3)
 
 
 def put_back(guest: Guest, before: dict[str, bytes], *names: str) -> None:
