@@ -71,6 +71,7 @@ def test_a_gpus_audio_on_its_own_driver_blocks_and_is_to_be_bound_too(
     assert found.viability == "not viable"
     assert found.advice == ["bind 0000:86:00.1 too: snd_hda_intel has it"]
     assert [m.class_name for m in found.members] == ["3D controller", "Audio device"]
+    assert not found.kept_together
 
 
 # 64kramsystem/vga-passthrough#15 (E02): a PEG port without ACS, and nvidia has the GPU.
