@@ -73,8 +73,17 @@ def why_relied_on(
     host: HostAccess, below: Iterable[PciFunction], cleared: AcsControl
 ) -> str | None:
     """Return why these controls may not be cleared above these functions; None if they may."""
-    given = given_to_vfio(host, below) if cleared & ISOLATION else []
+    if not cleared & ISOLATION:
+        return None
+    functions = list(below)
+    given = given_to_vfio(host, functions)
     if not given:
+        not_told = [f for f in functions if (s := _state(host, f)) is not None and s.vfio is None]
+        if not_told:
+            return (
+                f"whether VFIO relies on the isolation of {named(not_told)} is not known: a dump "
+                "does not tell"
+            )
         return None
     return (
         f"VFIO relies on the isolation of {named(given)}; clear it by the kernel command line, "
