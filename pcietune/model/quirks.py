@@ -19,6 +19,8 @@ class Quirk:
         source: Where that is known from.
         dword_acs: Whether its ACS registers are 32 bits wide; such are read, never written.
         not_set: Controls that must not be turned on.
+        mended_since: The kernel series from which on the kernel mends it where it turns such a
+            control on itself; None if it never does.
         unrelaxed: Whether it is a root port to which nothing should be sent with Relaxed Ordering.
         ats_broken_below: The first revision whose ATS works; 0 if it works in all, 0x100 if in
             none.
@@ -30,6 +32,7 @@ class Quirk:
     source: str
     dword_acs: bool = False
     not_set: AcsControl = _NO_CONTROL
+    mended_since: tuple[int, int] | None = None
     unrelaxed: bool = False
     ats_broken_below: int = 0
 
@@ -56,10 +59,19 @@ QUIRKS = (
     ),
     Quirk(
         vendor=0x12D8,
-        devices=((0x2303, 0x2304), (0x2404, 0x2404), (0xB404, 0xB404)),
+        devices=((0x2303, 0x2304), (0x2404, 0x2404)),
         says="ReqRedir may corrupt data unless the switch is in store-and-forward mode",
         source="drivers/pci/quirks.c, pci_fixup_pericom_acs_store_forward (v5.16)",
         not_set=AcsControl.P2P_REQUEST_REDIRECT,
+        mended_since=(5, 16),
+    ),
+    Quirk(
+        vendor=0x12D8,
+        devices=((0xB404, 0xB404),),
+        says="ReqRedir may corrupt data unless the switch is in store-and-forward mode",
+        source="drivers/pci/quirks.c, commit 5907a90551e9 (v7.0)",
+        not_set=AcsControl.P2P_REQUEST_REDIRECT,
+        mended_since=(7, 0),
     ),
     Quirk(
         vendor=0x111D,
