@@ -106,7 +106,7 @@ def _owners(bridges: Sequence[_Bridge]) -> list[_Bridge | None]:
 
 def _check(bridge: _Bridge, above: _Bridge) -> None:
     nested = above.secondary <= bridge.function.address.bus and above.contains(bridge)
-    if bridge.secondary == above.secondary or not nested:
+    if not nested:
         raise bridge.function.place.refused(
             f"the bridges {bridge} and {above} claim the same buses", hint=_HINT
         )
