@@ -31,8 +31,8 @@ test-fast: venv ## Run the tests that boot no kernel
 bench: packages venv ## Run only the tests that boot a kernel (MACHINE=small: one machine only)
 	$(BIN)/pytest -m bench $(if $(MACHINE),-k $(MACHINE))
 
-.PHONY: benchmark
-benchmark: packages venv ## Measure speed as ratios, on an idle machine; no part of the tests
+.PHONY: bench-speed
+bench-speed: packages venv ## Measure speed as ratios, on an idle machine; no part of the tests
 	$(BIN)/python -m benchmarks
 
 .PHONY: lint

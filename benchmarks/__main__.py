@@ -7,11 +7,13 @@ from benchmarks.config_cycles import config_cycles
 from benchmarks.figure import table
 from benchmarks.scaling import scaling
 from benchmarks.shell_loop import shell_loop
+from benchmarks.sizes import sizes
 from benchmarks.start import start
 
 _MEASUREMENTS = {
     "config-cycles": config_cycles,
     "shell-loop": shell_loop,
+    "sizes": sizes,
     "scaling": scaling,
     "start": start,
 }

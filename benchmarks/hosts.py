@@ -10,6 +10,10 @@ from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, downstream_port, gpu, nic, root_port, upstream_port
 from trees.host import TreeHost
 
+VFS_PER_NIC = 59
+FUNCTIONS_PER_SWITCH = 128
+"""With that many VFs: six ports, two GPUs, two NICs and 118 VFs."""
+
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 -- a directory with a random name is made there
 
 

@@ -1,12 +1,12 @@
 """Two commands timed in turns, so that what else the machine does meets both alike."""
 
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from subprocess import run
 
 PCIETUNE = (sys.executable, "-m", "pcietune")
 
@@ -23,11 +23,13 @@ class Command:
         argv: Program and arguments.
         exit_code: What it must end with: a command that fails is quick, and proves nothing.
         prepare: What is done before each run, untimed.
+        check: What is done after each run, untimed; it raises if the job was not done.
     """
 
     argv: Sequence[str | Path]
     exit_code: int = 0
     prepare: Callable[[], None] = nothing
+    check: Callable[[], None] = nothing
 
     def seconds(self) -> float:
         """Run it once and return how long that took.
@@ -37,10 +39,11 @@ class Command:
         """
         self.prepare()
         started = time.perf_counter()
-        done = subprocess.run(self.argv, check=False, capture_output=True, text=True)
+        done = run(self.argv, check=False, capture_output=True, text=True)
         taken = time.perf_counter() - started
         if done.returncode != self.exit_code:
             raise RuntimeError(f"{self.argv} exited {done.returncode}: {done.stdout}{done.stderr}")
+        self.check()
         return taken
 
 
@@ -59,17 +62,21 @@ class Comparison:
     ratio: float
 
     def __str__(self) -> str:
-        return f"{self.first:.3f} s : {self.second:.3f} s"
+        return f"{self.first:.3g} s : {self.second:.3g} s"
 
 
 def compare(first: Command, second: Command, *, rounds: int) -> Comparison:
-    """Time the commands in turns, A B A B, after one run of each that does not count.
+    """Time the commands in turns, A B A B.
+
+    One run of each that does not count goes before, unless there is one round only: what takes
+    minutes is not run twice.
 
     Raises:
         RuntimeError: One of them ended otherwise than it must.
     """
-    for command in (first, second):
-        command.seconds()
+    if rounds > 1:
+        for command in (first, second):
+            command.seconds()
     pairs = [(first.seconds(), second.seconds()) for _ in range(rounds)]
     return Comparison(
         median(one for one, _ in pairs),

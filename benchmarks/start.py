@@ -1,10 +1,10 @@
 """What it costs to start pcietune, beside an interpreter that does nothing."""
 
-import sys
 from pathlib import Path
 
 from benchmarks.figure import Figure
 from benchmarks.in_turns import PCIETUNE, Command, compare
+from benchmarks.peak_memory import NOTHING
 from pcietune.host.source import open_host
 
 _ROUNDS = 15
@@ -13,7 +13,6 @@ _ARCHIVE = Path(__file__).parents[1] / "pcietune" / "recorded_hosts" / "a800-sxm
 
 def start() -> list[Figure]:
     """Compare short commands with ``python -c pass``."""
-    nothing = Command([sys.executable, "-c", "pass"])
     figures = []
     with open_host([_ARCHIVE]) as unpacked:
         commands = {
@@ -23,7 +22,7 @@ def start() -> list[Figure]:
             "audit of the A800's archive": _audit(_ARCHIVE),
         }
         for what, command in commands.items():
-            times = compare(command, nothing, rounds=_ROUNDS)
+            times = compare(command, NOTHING, rounds=_ROUNDS)
             figures.append(Figure(f"{what} : python -c pass", str(times), times.ratio, None))
     return figures
 
