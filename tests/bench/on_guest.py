@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from bench.guest import Guest, Result
+from pcietune.model.severity import Severity
 from pcietune.report.document import Document, FindingDocument
 
 VM = ("--mode", "vm")
@@ -21,13 +22,13 @@ def document(result: Result) -> Document:
     return read
 
 
-def ensuring(guest: Guest, *, attach: str = "pf") -> tuple[str, str]:
-    """Write a profile that wants the kernel to turn ATS on; return how it is chosen."""
-    file = f"/run/ensuring-{attach}.yaml"
+def wanting(guest: Guest, ats: str, *, attach: str = "pf") -> tuple[str, str]:
+    """Write a profile with a policy for ATS; return how it is chosen."""
+    file = f"/run/{ats}-{attach}.yaml"
     guest.write_file(
         file,
         "version: 1\nsummary: Made for a test\nextends: gpu-rdma\n"
-        f"roles: {{nic: {{attach: {attach}}}}}\nmodes: {{vm: {{ats: ensure}}}}\n".encode(),
+        f"roles: {{nic: {{attach: {attach}}}}}\nmodes: {{vm: {{ats: {ats}}}}}\n".encode(),
     )
     return ("--profile", file)
 
@@ -42,6 +43,15 @@ def states(found: Document) -> dict[str, set[tuple[str, str]]]:
     for finding in found.findings:
         by_state.setdefault(finding.state, set()).add((finding.id, finding.subject.path))
     return by_state
+
+
+def weighty(found: Document) -> dict[str, set[tuple[str, str]]]:
+    """Return the same of the findings that can turn the exit code: of no mere information."""
+    return states(
+        msgspec.structs.replace(
+            found, findings=[f for f in found.findings if f.severity is not Severity.INFO]
+        )
+    )
 
 
 def path(guest: Guest, name: str) -> str:

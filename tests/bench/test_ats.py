@@ -5,13 +5,12 @@ import pytest
 from bench.guest import Guest
 from bench.kernel_ats import ats_control, clear_ats, domain, set_domain
 from bench.on_guest import (
-    GENERIC,
     VM,
     audited,
     document,
-    ensuring,
     finding,
     states,
+    wanting,
     with_signal,
 )
 from bench.vfio import bound, held_by_vfio
@@ -33,7 +32,7 @@ def judged(guest: Guest, *arguments: str) -> FindingDocument:
 
 @pytest.mark.machine("passthrough")
 def test_apply_has_the_kernel_prove_what_is_pending(guest: Guest, nic: str) -> None:
-    profile = ensuring(guest)
+    profile = wanting(guest, "ensure")
     assert judged(guest, *profile).state == "pending"
 
     applied = document(guest.pcietune("apply", *VM, *profile, "--json"))
@@ -49,7 +48,7 @@ def test_apply_has_the_kernel_prove_what_is_pending(guest: Guest, nic: str) -> N
 
 @pytest.mark.machine("passthrough")
 def test_where_ats_is_only_judged_nothing_is_tried(guest: Guest, nic: str) -> None:
-    applied = document(guest.pcietune("apply", *VM, *GENERIC, "--json"))
+    applied = document(guest.pcietune("apply", *VM, *wanting(guest, "judge"), "--json"))
 
     assert {write.register for write in applied.writes} == {"ACSCtl"}
     assert finding(applied, "nic.ats", guest.location("nic0")).state == "pending"
@@ -60,7 +59,7 @@ def test_where_ats_is_only_judged_nothing_is_tried(guest: Guest, nic: str) -> No
 @pytest.mark.parametrize("driver", ["nvme", "vfio-pci"])
 def test_what_a_driver_has_is_not_tried(guest: Guest, nic: str, driver: str) -> None:
     with bound(guest, nic, driver):
-        applied = document(guest.pcietune("apply", *VM, *ensuring(guest), "--json"))
+        applied = document(guest.pcietune("apply", *VM, *wanting(guest, "ensure"), "--json"))
 
         assert {write.register for write in applied.writes} == {"ACSCtl"}
         assert finding(applied, "nic.ats", guest.location("nic0")).state == "pending"
@@ -71,7 +70,7 @@ def test_what_a_driver_has_is_not_tried(guest: Guest, nic: str, driver: str) -> 
 def test_in_use_by_vfio_it_passes_on_and_fails_off_whatever_the_domain(
     guest: Guest, nic: str
 ) -> None:
-    profile = ensuring(guest)
+    profile = wanting(guest, "ensure")
     with held_by_vfio(guest, nic):
         assert judged(guest, *profile).state == "pass"
 
@@ -97,7 +96,7 @@ def test_in_use_by_vfio_it_passes_on_and_fails_off_whatever_the_domain(
 def test_a_kill_during_the_proof_leaves_what_restore_puts_back(
     guest: Guest, nic: str, write: int, left: str
 ) -> None:
-    arguments = ("apply", *VM, *ensuring(guest))
+    arguments = ("apply", *VM, *wanting(guest, "ensure"))
 
     assert with_signal(guest, "SIGKILL", "after", "write", write, *arguments).returncode == -9
     assert domain(guest, nic) == left
@@ -105,13 +104,13 @@ def test_a_kill_during_the_proof_leaves_what_restore_puts_back(
 
     assert (domain(guest, nic), ats_control(guest, nic)) == (IDENTITY, "0000")
     assert document(guest.pcietune(*arguments, "--json")).exit == 0
-    assert judged(guest, *ensuring(guest)).state == "pass"
+    assert judged(guest, *wanting(guest, "ensure")).state == "pass"
 
 
 @pytest.mark.machine("small")
 def test_apply_has_the_kernel_heal_what_somebody_cleared(guest: Guest, nic: str) -> None:
     clear_ats(guest, nic)
-    profile = ensuring(guest)
+    profile = wanting(guest, "ensure")
     assert judged(guest, *profile).state == "fail"
 
     applied = document(guest.pcietune("apply", *VM, *profile, "--json"))
@@ -127,7 +126,7 @@ def test_a_lost_bit_is_not_healed_below_a_driver_of_its_own(guest: Guest, nic: s
     with bound(guest, nic, "nvme"):
         clear_ats(guest, nic)
 
-        applied = document(guest.pcietune("apply", *VM, *ensuring(guest), "--json"))
+        applied = document(guest.pcietune("apply", *VM, *wanting(guest, "ensure"), "--json"))
 
         assert applied.exit == 3
         lost = finding(applied, "nic.ats", guest.location("nic0"))
@@ -139,7 +138,7 @@ def test_a_lost_bit_is_not_healed_below_a_driver_of_its_own(guest: Guest, nic: s
 
 @pytest.mark.machine("no-device-tlb")
 def test_what_cannot_come_on_is_not_tried(guest: Guest, nic: str) -> None:
-    applied = document(guest.pcietune("apply", *VM, *ensuring(guest), "--json"))
+    applied = document(guest.pcietune("apply", *VM, *wanting(guest, "ensure"), "--json"))
 
     assert {write.register for write in applied.writes} == {"ACSCtl"}
     assert finding(applied, "nic.ats", guest.location("nic0")).state == "fail"
@@ -150,7 +149,7 @@ def test_what_cannot_come_on_is_not_tried(guest: Guest, nic: str) -> None:
 def test_under_lockdown_a_lost_bit_is_not_healed_while_registers_cannot_be_written(
     guest: Guest, nic: str
 ) -> None:
-    refused = document(guest.pcietune("apply", *VM, *ensuring(guest), "--json"))
+    refused = document(guest.pcietune("apply", *VM, *wanting(guest, "ensure"), "--json"))
 
     assert (refused.exit, refused.writes) == (5, [])
     assert (domain(guest, nic), ats_control(guest, nic)) == (TRANSLATING, "8000")
@@ -160,7 +159,7 @@ def test_under_lockdown_a_lost_bit_is_not_healed_while_registers_cannot_be_writt
 def test_where_vfs_are_handed_over_there_is_something_to_judge_once_they_exist(
     guest: Guest,
 ) -> None:
-    found = audited(guest, *ensuring(guest, attach="vf"))
+    found = audited(guest, *wanting(guest, "ensure", attach="vf"))
 
     assert states(found)["pending"] == {
         ("nic.ats", guest.location(f"nic{number}")) for number in range(4)

@@ -12,7 +12,7 @@ from bench.on_guest import (
     differences,
     direct_translated,
     document,
-    states,
+    weighty,
 )
 
 pytestmark = [pytest.mark.machine("cascade"), pytest.mark.usefixtures("untouched")]
@@ -28,13 +28,13 @@ def test_direct_translated_p2p_is_set_where_paths_part_and_nowhere_else(guest: G
     assert differences(before, guest.configs()) == {
         (address, ACS_CONTROL): "1d 5d" for address in addresses(guest, "port0", "top0")
     }
-    assert states(audited(guest, *GENERIC)).keys() == {"pass"}
+    assert weighty(audited(guest, *GENERIC)).keys() == {"pass"}
 
 
 def test_both_leaves_are_one_switch_group(guest: Guest) -> None:
     found = audited(guest, *GENERIC)
 
-    assert states(found)["fail"] == {
+    assert weighty(found)["fail"] == {
         ("port.nic-side.DirectTrans", guest.location("port0")),
         ("port.nic-side.DirectTrans", guest.location("top0")),
     }

@@ -11,7 +11,7 @@ from bench.on_guest import (
     direct_translated,
     document,
     finding,
-    states,
+    weighty,
 )
 
 pytestmark = [pytest.mark.machine("no-dt"), pytest.mark.usefixtures("untouched")]
@@ -26,7 +26,7 @@ def test_a_switch_that_cannot_is_named_and_the_rest_of_its_group_is_set(guest: G
         applied = document(guest.pcietune("apply", *VM, *GENERIC, "--json"))
 
         assert (applied.exit, applied.changed, applied.power_cycle_required) == (3, True, True)
-        assert states(applied)["fail"] == {(DIRECT_TRANS, guest.location("port1"))}
+        assert weighty(applied)["fail"] == {(DIRECT_TRANS, guest.location("port1"))}
         cannot = finding(applied, DIRECT_TRANS, guest.location("port1"))
         assert cannot.reason == (
             f"this switch cannot: ACS Capability 0x001f of {guest.address('port1')} has no "
@@ -54,7 +54,7 @@ def test_a_port_that_ignores_the_write_costs_its_own_group(guest: Guest) -> None
         "the switch group is as it was found"
     )
     assert direct_translated(guest) == addresses(guest, "port2", "port7", "port8")
-    assert states(applied)["fail"] == {
+    assert weighty(applied)["fail"] == {
         (DIRECT_TRANS, guest.location(name)) for name in ("port1", "port4", "port5")
     }
 

@@ -13,6 +13,7 @@ from bench.on_guest import (
     direct_translated,
     document,
     states,
+    weighty,
     with_signal,
 )
 
@@ -34,7 +35,7 @@ def test_a_bit_that_setpci_clears_before_apply_has_ended_is_told_to_be_clear(gue
     told = document(meanwhile(guest, lose, 5, *APPLY))
 
     assert (told.exit, len(told.writes)) == (3, len(NIC_PORTS))
-    assert states(told)["fail"] == {("port.nic-side.DirectTrans", guest.location("port2"))}
+    assert weighty(told)["fail"] == {("port.nic-side.DirectTrans", guest.location("port2"))}
 
 
 def test_a_port_that_is_gone_before_it_is_read_back_costs_its_group_and_is_undone_later(

@@ -6,7 +6,7 @@ import pytest
 
 from bench.guest import Guest
 from bench.kernel_ats import ats_control, clear_ats, domain, set_domain
-from bench.on_guest import GENERIC, VM, audited, document, ensuring, finding, states
+from bench.on_guest import GENERIC, VM, audited, document, finding, states, wanting
 from bench.vfio import held_by_vfio
 from bench.vfs import virtual_functions
 
@@ -78,7 +78,7 @@ def location(guest: Guest, number: int) -> str:
 
 @pytest.mark.usefixtures("vfs")
 def test_where_vfs_are_handed_over_each_is_judged_and_its_pf_is_not(guest: Guest) -> None:
-    found = audited(guest, *ensuring(guest, attach="vf"))
+    found = audited(guest, *wanting(guest, "ensure", attach="vf"))
 
     here = {
         (i, path)
@@ -105,7 +105,9 @@ def test_apply_has_the_kernel_heal_one_vf_and_prove_another(guest: Guest, vfs: l
     clear_ats(guest, first)
     set_domain(guest, second, "identity")
 
-    applied = document(guest.pcietune("apply", *VM, *ensuring(guest, attach="vf"), "--json"))
+    applied = document(
+        guest.pcietune("apply", *VM, *wanting(guest, "ensure", attach="vf"), "--json")
+    )
 
     judged = [finding(applied, "nic.ats", location(guest, number)) for number in (1, 2)]
     assert [(f.state, f.found.value) for f in judged] == [("pass", "0x8000"), ("pass", "0x0000")]
@@ -117,7 +119,9 @@ def test_a_vf_in_use_without_ats_fails_and_is_left_alone(guest: Guest, vfs: list
     with held_by_vfio(guest, vfs[0]):
         clear_ats(guest, vfs[0])
 
-        applied = document(guest.pcietune("apply", *VM, *ensuring(guest, attach="vf"), "--json"))
+        applied = document(
+            guest.pcietune("apply", *VM, *wanting(guest, "ensure", attach="vf"), "--json")
+        )
 
         lost = finding(applied, "nic.ats", location(guest, 1))
         assert (applied.exit, lost.state) == (3, "fail")
