@@ -7,7 +7,7 @@ the switch, and no IOMMU looks at it.
 from collections.abc import Sequence
 
 from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
-from pcietune.model.profile import ModeName
+from pcietune.model.profile import AcsWant, ModeName
 from pcietune.model.settings import Tenancy
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
@@ -31,10 +31,14 @@ def judge_tenancy(
         tenancy: Whether its functions may serve several.
         bits: What its ports owe, judged.
     """
-    opened = [bit for bit in bits if _is_open(bit)]
+    opened = list(dict.fromkeys(_port(bit) for bit in bits if _is_on(bit) or _is_to_be_on(bit)))
     if mode is not ModeName.VM or not opened:
         return []
-    ports = ", ".join(str(bit.requirement.placed.port.address) for bit in opened)
+    asked = {_port(bit) for bit in bits if _is_to_be_on(bit)}
+    ports = ", ".join(opened)
+    unasked = ", ".join(port for port in opened if port not in asked)
+    if unasked:
+        ports = f"{ports}; nothing asks for it at {unasked}"
     lie = (
         "with DirectTrans on, a function that lies about translated addresses reaches its "
         "neighbours on this switch unchecked"
@@ -65,10 +69,17 @@ def judge_tenancy(
     ]
 
 
-def _is_open(bit: JudgedBit) -> bool:
-    """Return whether the port lets translated requests pass, or is to do so."""
+def _port(bit: JudgedBit) -> str:
+    return str(bit.requirement.placed.port.address)
+
+
+def _is_on(bit: JudgedBit) -> bool:
+    """Return whether the port lets translated requests pass, wherever it is."""
+    return bit.acs is not None and _DIRECT in bit.acs.enabled
+
+
+def _is_to_be_on(bit: JudgedBit) -> bool:
+    """Return whether the profile wants it of the port, which can."""
     requirement = bit.requirement
-    if requirement.want.control is not _DIRECT or bit.acs is None:
-        return False
-    wanted = requirement.want.on and requirement.trusted and _DIRECT in bit.acs.supported
-    return wanted or _DIRECT in bit.acs.enabled
+    wanted = requirement.want == AcsWant(_DIRECT, on=True) and requirement.trusted
+    return wanted and bit.acs is not None and _DIRECT in bit.acs.supported

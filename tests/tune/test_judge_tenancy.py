@@ -6,7 +6,7 @@ from trees.fabrics import two_switches
 from trees.function import ACS_CAPABLE, downstream_port
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.judged import NIC_PORT, opened, surveyed
+from tune.judged import GPU_PORT, NIC_PORT, opened, surveyed
 from tune.profiles import GPU_ROLE, NIC_ROLE, PROFILE, rule, with_ports, with_roles
 
 from pcietune.model.finding import Finding, State
@@ -67,6 +67,14 @@ def test_where_it_is_not_wanted_but_on_it_is_told_all_the_same(tmp_path: Path) -
 
     assert _told(one_switch(tmp_path / "on", instead=[port]), profile=unwanted)
     assert not _told(one_switch(tmp_path / "off"), profile=unwanted)
+
+
+def test_a_port_that_has_it_though_nothing_asks_for_it_is_named(tmp_path: Path) -> None:
+    port = downstream_port(GPU_PORT, below=TOP, acs=(ACS_CAPABLE, 0x005D))
+
+    (found,) = _told(one_switch(tmp_path, instead=[port]))
+
+    assert f"({GPU_PORT}, {NIC_PORT}; nothing asks for it at {GPU_PORT})" in found.reason
 
 
 def test_a_switch_without_direct_translated_cannot_open_it(tmp_path: Path) -> None:
