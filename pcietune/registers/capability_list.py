@@ -34,6 +34,7 @@ class ExtendedCapabilityId(enum.IntEnum):
     """Extended Capability IDs that pcietune knows, 16 bits; others stay plain integers."""
 
     NULL = 0x0000
+    ADVANCED_ERROR_REPORTING = 0x0001
     DEVICE_SERIAL_NUMBER = 0x0003
     ACS = 0x000D
     ATS = 0x000F

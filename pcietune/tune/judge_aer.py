@@ -2,12 +2,13 @@
 
 import re
 
-from pcietune.errors import ConfigSpaceError
+from pcietune.errors import ConfigSpaceError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
+from pcietune.registers.capability_list import ExtendedCapabilityId, find_extended
 
 ID = "port.acs-violations"
 
@@ -25,7 +26,10 @@ _LOOK = Remedy(
 
 
 def judge_aer(host: HostAccess, group: SwitchGroup) -> list[Finding]:
-    """Judge the counts of every root and downstream port; costs no configuration cycle."""
+    """Judge the counts of every root and downstream port.
+
+    Costs no configuration cycle where there are counts, nor the walk for ACS where there are none.
+    """
     return [_judge(host, placed.port) for placed in group.ports]
 
 
@@ -34,9 +38,7 @@ def _judge(host: HostAccess, port: PciFunction) -> Finding:
     counts = [_VIOLATIONS.search(text) for text in texts if text is not None]
     subject = Subject.of(port)
     if not counts:
-        found, reason = Value("not counted"), "there are no AER statistics of this port here"
-        state = State.NOT_APPLICABLE
-        return Finding(ID, subject, Severity.INFO, state, found, _NONE, reason)
+        return _without_counts(host, port)
     known = [int(count[1]) for count in counts if count is not None]
     if len(known) < len(_COUNTERS):
         error = ConfigSpaceError(f"{port.address}: its AER statistics do not count ACSViol")
@@ -46,3 +48,19 @@ def _judge(host: HostAccess, port: PciFunction) -> Finding:
         return Finding(ID, subject, Severity.INFO, State.PASS, _NONE, _NONE, "")
     found = Value(f"{total} ACS violation{'' if total == 1 else 's'}", str(total))
     return Finding(ID, subject, Severity.INFO, State.FAIL, found, _NONE, _REASON, _LOOK)
+
+
+def _without_counts(host: HostAccess, port: PciFunction) -> Finding:
+    """Tell a port that has nothing to count from one whose counts are not told here.
+
+    The kernel shows counts for every function with AER (drivers/pci/pcie/aer.c, pci_aer_init).
+    """
+    subject = Subject.of(port)
+    try:
+        aer = find_extended(host.config(port), ExtendedCapabilityId.ADVANCED_ERROR_REPORTING)
+        if aer is not None:
+            raise ConfigSpaceError(f"{port.address}: its AER statistics are not known")
+    except PcietuneError as error:
+        return Finding.unread(ID, subject, _NONE, error, Severity.INFO)
+    found, reason = Value("not counted"), "it has no Advanced Error Reporting"
+    return Finding(ID, subject, Severity.INFO, State.NOT_APPLICABLE, found, _NONE, reason)

@@ -12,6 +12,7 @@ from pcietune.model.profile import Mode
 from pcietune.model.severity import Severity
 
 ID = "port.acs-violations"
+ADVANCED_ERROR_REPORTING = 0x0001  # PCI_EXT_CAP_ID_ERR
 
 
 def counters(*, violations: int | None, total: str) -> str:
@@ -56,6 +57,16 @@ def test_a_port_without_statistics_has_nothing_to_judge(tmp_path: Path) -> None:
     aer = found(tmp_path)
 
     assert (aer.state, aer.found.text) == (State.NOT_APPLICABLE, "not counted")
+
+
+def test_a_port_with_aer_whose_statistics_are_not_told_is_not_known(tmp_path: Path) -> None:
+    port = downstream_port(NIC_PORT, below="0000:21:00.0")
+    port.config.extended(ADVANCED_ERROR_REPORTING, bytes(0x28))
+
+    aer = finding(judged(one_switch(tmp_path, instead=[port]), with_mode(Mode({}))), ID, NIC_PORT)
+
+    assert (aer.state, aer.severity) == (State.ERROR, Severity.INFO)
+    assert aer.reason == f"{NIC_PORT}: its AER statistics are not known"
 
 
 @pytest.mark.parametrize(
