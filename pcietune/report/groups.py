@@ -12,7 +12,7 @@ from pcietune.tune.group_view import GroupsView, GroupView, Member, Reach, Viabi
 
 SCHEMA = 1
 
-_STORAGE = 0x01
+_STORAGE, _DISPLAY = 0x01, 0x03
 
 
 class MemberDocument(msgspec.Struct, kw_only=True, frozen=True):
@@ -94,12 +94,16 @@ def advice(view: GroupView) -> list[str]:
     devices = [(member, f) for member, f in blocking if not f.is_pci_bridge]
     if view.viability is Viability.BLOCKED:
         said += [f"bind {member.address} too: {f.driver} has it" for member, f in devices]
+        taken = dict.fromkeys(str(f.driver) for _, f in devices if f.class_code >> 16 == _DISPLAY)
+        said += [
+            f"for the next boot, let vfio-pci come first: {_before(driver)}" for driver in taken
+        ]
     elif devices:
         addresses = ", ".join(str(member.address) for member, _ in devices)
         drivers = list(dict.fromkeys(str(f.driver) for _, f in devices))
         said.append(
-            f"for a VM, bind {addresses} before {', '.join(drivers)} loads: by driver_override, or "
-            f"in modprobe.d softdep {drivers[0]} pre: vfio-pci"
+            f"for a VM, bind {addresses} before {', '.join(drivers)} loads: "
+            f"by {_before(drivers[0])}"
         )
     said += [
         f"unbind {f.driver} from {member.address}: of bridges, VFIO bears those of pcieport"
@@ -114,11 +118,20 @@ def advice(view: GroupView) -> list[str]:
     return said
 
 
+def _before(driver: str) -> str:
+    """Return what lets vfio-pci have a function before its own driver does."""
+    return f"driver_override, or in modprobe.d softdep {driver} pre: vfio-pci"
+
+
 def _told(view: GroupView) -> Iterable[str]:
     for other in view.companions:
         yield f"{other.address} is part of the same device, and in another group or in none"
     for reach in view.reaches:
-        yield f"NOT APART from {_names(reach)}: {reach.opening.at.address} {reach.opening.why}"
+        why = f"{reach.opening.at.address} {reach.opening.why}"
+        if reach.opening.only_source_validation:
+            yield f"apart from {_names(reach)}, though a request may bear another's name: {why}"
+        else:
+            yield f"NOT APART from {_names(reach)}: {why}"
     if view.kept_together:
         yield (
             "the ports keep its devices apart now, so the group is from before: reboot, or remove "

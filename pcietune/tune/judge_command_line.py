@@ -54,6 +54,7 @@ def judge_command_line(platform: Platform, release: KernelRelease | None) -> lis
         *_about_pci(options),
         *_about_config_acs(options, release),
         *_about_iommus(platform.cmdline.split()),
+        *_about_vfio(platform.cmdline.split()),
     ]
     if not lints:
         found = Value("no word that misleads")
@@ -191,3 +192,15 @@ def _about_iommus(words: list[str]) -> Iterator[_Lint]:
             "the kernel knows no such value and ignores it: AMD's IOMMU is on unless it is off",
             "remove it",
         )
+
+
+def _about_vfio(words: list[str]) -> Iterator[_Lint]:
+    for word in words:
+        if word.replace("_", "-").startswith("vfio-pci.ids="):
+            yield _Lint(
+                word,
+                Severity.INFO,
+                "vfio-pci takes every function with one of these ids as it loads, wanted or not: "
+                "other cards have the same, and the same audio function",
+                "bind by address, with driver_override",
+            )

@@ -39,7 +39,8 @@ def judge_kernel(host: HostAccess) -> list[Finding]:
     release = KernelRelease.parse(platform.kernel)
     lints = judge_command_line(platform, release)
     if platform.groups is not None and not platform.groups:
-        return [*lints, _groups(State.NOT_APPLICABLE, found, "there are no IOMMU groups")]
+        reason = "there are no IOMMU groups"
+        return [*lints, _groups(State.NOT_APPLICABLE, found, reason, Severity.INFO)]
     return [*lints, _judge_groups(release, found)]
 
 
@@ -50,13 +51,15 @@ def _judge_groups(release: KernelRelease | None, found: Value) -> Finding:
         return _groups(State.PASS, found, "")
     first, mended = _GROUPS_BEFORE_ACS[release.series]
     series = ".".join(map(str, release.series))
-    bad = f"{series}.{first} to {series}.{mended - 1}"
+    last = mended - 1
+    bad = f"{series}.{first}" if first == last else f"{series}.{first} to {series}.{last}"
     if release.stable is None:
         return _groups(
-            State.NOT_APPLICABLE,
+            State.ERROR,
             found,
             f"its name does not say which stable release it is built from: {bad} form groups "
             "before ACS is on",
+            Severity.INFO,
         )
     if not first <= release.stable < mended:
         return _groups(State.PASS, found, "")

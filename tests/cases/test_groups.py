@@ -99,6 +99,24 @@ def test_a_bridge_in_the_group_is_not_what_keeps_vfio_out_but_the_gpus_driver(
     assert not found.reaches
 
 
+def test_with_the_audio_given_to_vfio_it_is_told_how_vfio_comes_first(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = TreeHost(tmp_path)
+    host.add(
+        replace(root_port(PEG, acs=None), group=1),
+        replace(_device(("10de:1187", 0x030000), "0000:01:00.0", PEG, "nvidia"), group=1),
+        replace(_device(("10de:0e0a", 0x040300), "0000:01:00.1", PEG, "vfio-pci"), group=1),
+    )
+
+    found = _group(pcietune, tmp_path, 1)
+
+    assert found.viability == "not viable"
+    bind, order = found.advice
+    assert bind == "bind 0000:01:00.0 too: nvidia has it"
+    assert "softdep nvidia pre: vfio-pci" in order
+
+
 # VoltCyclone/PCILeechFWGenerator#77 (E03): a bridge with pcieport in the group.
 
 
@@ -254,6 +272,9 @@ def test_source_validation_lost_alone_is_no_hole(pcietune: Pcietune, tmp_path: P
         assert (finding.state, finding.severity) == ("fail", "info")
         assert "only SrcValid is off" in finding.reason
     assert "ISOLATION LOST" not in run.stdout
+    shown = pcietune("groups", "--from", tmp_path).stdout
+    assert "NOT APART" not in shown
+    assert f"apart from {NIC}, though a request may bear another's name: {ROOT}" in shown
 
 
 # Pericom (linux-pci; E27): RR in cut-through mode.

@@ -124,8 +124,13 @@ def test_a_passthrough_host_is_viable_and_its_command_line_has_a_word_that_is_ig
     cards = [group for group in found if len(group.members) == 2]
     assert len(cards) == 8
     assert {group.viability for group in cards} == {"viable"}
-    (finding,) = _lints(pcietune, one_switch(tmp_path / "b"), "amd_iommu=on iommu=pt", "6.14.0")
-    assert (finding.severity, finding.found.value) == ("info", "amd_iommu=on")
+    cmdline = "amd_iommu=on iommu=pt vfio-pci.ids=10de:26b1,10de:22ba"
+    lints = _lints(pcietune, one_switch(tmp_path / "b"), cmdline, "6.14.0")
+    assert [(lint.severity, lint.found.value) for lint in lints] == [
+        ("info", "amd_iommu=on"),
+        ("info", "vfio-pci.ids=10de:26b1,10de:22ba"),
+    ]
+    assert "other cards have the same" in lints[1].reason
 
 
 @pytest.mark.parametrize("cmdline", ["intel_iommu=on iommu=pt", "amd_iommu=off", ""])
