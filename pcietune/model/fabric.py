@@ -7,6 +7,20 @@ from pcietune.address import PciAddress
 from pcietune.model.function import PciFunction
 from pcietune.registers.express import PortType
 
+_POSSIBLE_BELOW = {
+    None: (PortType.ROOT_PORT, PortType.PCIE_TO_PCI_BRIDGE, PortType.PCI_TO_PCIE_BRIDGE),
+    PortType.ROOT_PORT: (PortType.UPSTREAM_PORT, PortType.PCIE_TO_PCI_BRIDGE),
+    PortType.UPSTREAM_PORT: (PortType.DOWNSTREAM_PORT,),
+    PortType.DOWNSTREAM_PORT: (PortType.UPSTREAM_PORT, PortType.PCIE_TO_PCI_BRIDGE),
+    PortType.PCIE_TO_PCI_BRIDGE: (PortType.PCI_TO_PCIE_BRIDGE,),
+    PortType.PCI_TO_PCIE_BRIDGE: (PortType.UPSTREAM_PORT, PortType.PCIE_TO_PCI_BRIDGE),
+}
+"""What a bridge can be, by what is right above it; None stands for a root bus."""
+
+_MIXED_UP = (PortType.UPSTREAM_PORT, PortType.DOWNSTREAM_PORT)
+"""Some switches mix up the two; Linux corrects them by their place, too, and says so in dmesg
+(drivers/pci/probe.c, set_pcie_port_type)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -44,7 +58,7 @@ class Fabric:
         Args:
             functions: All functions of the host.
             port_types: Device/Port Type as read from the bridges' registers. Where one is missing
-                (unreadable, or not asked for) the place in the tree decides.
+                (unreadable, or not asked for) or cannot be, the place in the tree decides.
         """
         self.functions = {function.address: function for function in functions}
         self._port_types = port_types
@@ -69,18 +83,36 @@ class Fabric:
     def port_type(self, bridge: PciFunction) -> PortType:
         """Return what kind of port a PCI-to-PCI bridge is.
 
-        An unreadable one is taken for what its place says: a root port on the root bus, else an
-        upstream port below a root or downstream port, else a downstream port.
+        One that is unreadable, or says what cannot be where it is, is taken for what its place
+        says: a root port on the root bus, else an upstream port below a root or downstream port,
+        else a downstream port.
         """
         known = self._port_types.get(bridge.address)
-        if known is not None:
-            return known
+        guessed, possible = self._by_place(bridge)
+        return guessed if known is None or known not in possible else known
+
+    def false_port_type(self, bridge: PciFunction) -> PortType | None:
+        """Return what a bridge says it is, if it cannot be that; None if it can, or Linux helps."""
+        known = self._port_types.get(bridge.address)
+        guessed, possible = self._by_place(bridge)
+        if known is None or known in possible:
+            return None
+        return None if known in _MIXED_UP and guessed in _MIXED_UP else known
+
+    def _by_place(self, bridge: PciFunction) -> tuple[PortType, tuple[PortType, ...]]:
+        """Return what a bridge is by its place, and all that it can be; below a vanished one all.
+
+        The bridge right above it is looked at once: there may be hundreds in a row.
+        """
         above = self.ports_above(bridge)
-        if not above:
-            return PortType.ROOT_PORT
-        if self.port_type(above[-1]) is PortType.UPSTREAM_PORT:
-            return PortType.DOWNSTREAM_PORT
-        return PortType.UPSTREAM_PORT
+        kind = self.port_type(above[-1]) if above else None
+        known_place = not bridge.ports or (above and above[-1].address == bridge.ports[-1])
+        possible = _POSSIBLE_BELOW.get(kind, ()) if known_place else tuple(PortType)
+        if kind is None:
+            return PortType.ROOT_PORT, possible
+        if kind is PortType.UPSTREAM_PORT:
+            return PortType.DOWNSTREAM_PORT, possible
+        return PortType.UPSTREAM_PORT, possible
 
     def topmost_switch(self, function: PciFunction) -> PciFunction | None:
         """Return the topmost upstream port above ``function``; None if it is below no switch."""

@@ -1,3 +1,4 @@
+import pytest
 from model.functions import GPU, NIC, by_address, fabric, function, port_type
 
 from pcietune.model.fabric import Fabric, Route
@@ -108,6 +109,61 @@ def test_what_a_port_says_of_itself_comes_before_its_place() -> None:
     built = Fabric([function("20:01.0"), bridge], {bridge.address: PortType.PCIE_TO_PCI_BRIDGE})
 
     assert built.port_type(bridge) is PortType.PCIE_TO_PCI_BRIDGE
+
+
+@pytest.mark.parametrize(
+    ("place", "claim", "taken_for"),
+    [
+        ("20:01.0", PortType.ENDPOINT, PortType.ROOT_PORT),
+        ("20:01.0", PortType.UPSTREAM_PORT, PortType.ROOT_PORT),
+        ("21:00.0", PortType.ENDPOINT, PortType.UPSTREAM_PORT),
+        ("21:00.0", PortType.ROOT_PORT, PortType.UPSTREAM_PORT),
+        ("22:04.0", PortType.RC_EVENT_COLLECTOR, PortType.DOWNSTREAM_PORT),
+        ("22:04.0", PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT),
+        ("22:04.0", PortType.PCIE_TO_PCI_BRIDGE, PortType.DOWNSTREAM_PORT),
+    ],
+)
+def test_a_bridge_that_says_what_cannot_be_there_is_what_its_place_says(
+    place: str, claim: PortType, taken_for: PortType
+) -> None:
+    address = by_address(fabric(ONE_SWITCH), place).address
+    built = Fabric(ONE_SWITCH, {address: claim})
+
+    assert port_type(built, place) is taken_for
+    assert built.false_port_type(by_address(built, place)) is claim
+
+
+@pytest.mark.parametrize(
+    ("place", "claim", "taken_for"),
+    [
+        ("21:00.0", PortType.DOWNSTREAM_PORT, PortType.UPSTREAM_PORT),
+        ("22:04.0", PortType.UPSTREAM_PORT, PortType.DOWNSTREAM_PORT),
+    ],
+)
+def test_switch_ports_that_are_mixed_up_are_what_linux_takes_them_for(
+    place: str, claim: PortType, taken_for: PortType
+) -> None:
+    address = by_address(fabric(ONE_SWITCH), place).address
+    built = Fabric(ONE_SWITCH, {address: claim})
+
+    assert port_type(built, place) is taken_for
+    assert built.false_port_type(by_address(built, place)) is None
+
+
+def test_below_a_bridge_that_vanished_a_port_may_be_anything() -> None:
+    port = function("20:01.0 21:00.0 22:00.0")
+    built = Fabric([function("20:01.0"), port], {port.address: PortType.DOWNSTREAM_PORT})
+
+    assert built.port_type(port) is PortType.DOWNSTREAM_PORT
+    assert built.false_port_type(port) is None
+
+
+def test_two_hundred_bridges_in_a_row_that_all_say_what_cannot_be_take_no_time() -> None:
+    buses = [f"{bus:02x}:00.0" for bus in range(200)]
+    row = [function(" ".join(buses[: depth + 1])) for depth in range(200)]
+    built = Fabric(row, {each.address: PortType.ENDPOINT for each in row})
+
+    assert built.port_type(row[-1]) is PortType.UPSTREAM_PORT
 
 
 def test_the_topmost_switch_of_a_cascade_is_the_one_at_the_root() -> None:
