@@ -5,6 +5,8 @@ PYTHON ?= $(shell /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (
 	&& echo /usr/bin/python3 || echo python3)
 # One of the bench's machines, such as small; unset means all of them.
 MACHINE =
+# How long each target is fuzzed.
+FUZZ_SECONDS = 60
 
 BIN := .venv/bin
 PYTEST := $(BIN)/coverage run -m pytest
@@ -34,6 +36,10 @@ bench: packages venv ## Run only the tests that boot a kernel (MACHINE=small: on
 .PHONY: bench-speed
 bench-speed: packages venv ## Measure speed as ratios, on an idle machine; no part of the tests
 	$(BIN)/python -m benchmarks
+
+.PHONY: fuzz
+fuzz: venv ## Fuzz what reads untrusted bytes, a minute each (FUZZ_SECONDS=600); tests do it for seconds
+	cd tests && ../$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
 
 .PHONY: lint
 lint: venv ## Check format, lint rules, types and import contracts

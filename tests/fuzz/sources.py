@@ -1,0 +1,99 @@
+"""Any bytes as what ``--from`` takes: an archive, a dump, or another text."""
+
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fuzz.target import Target
+from trees.dump import dump, one_switch_functions
+from trees.function import root_port
+from trees.host import TreeHost
+
+from pcietune.errors import PcietuneError
+from pcietune.host.archive import pack
+from pcietune.host.source import open_host
+from pcietune.host.sysfs import SysfsHost
+from pcietune.host.temporary import temporary_directory
+from pcietune.tune.survey import survey
+
+_BLOCK = 512  # bytes of a tar file's header (POSIX, pax, ustar Interchange Format)
+_CHECKSUM = slice(148, 156)
+_MAGIC = slice(257, 263)
+_LISTINGS = (
+    "IOMMU Group 7:\n\t0000:24:00.0 Infiniband controller\n",
+    "/sys/kernel/iommu_groups/8/devices/0000:24:00.0\n/sys/kernel/iommu_groups/8/type:identity\n",
+    "BOOT_IMAGE=/vmlinuz root=/dev/sda1 pci=noats intel_iommu=on\n",
+    "6.12.0-amd64\n",
+)
+
+
+def look_at_dump(data: bytes) -> None:
+    """Open a host and read what there is of it; a file may be refused."""
+    with temporary_directory() as directory:
+        file = directory / "source"
+        file.write_bytes(data)
+        with suppress(PcietuneError), open_host([file]) as host:
+            _look_around(host)
+
+
+def look_at_archive(data: bytes) -> None:
+    """As ``look_at_dump``, of a tar file that is whole in all but what its members are."""
+    look_at_dump(_with_checksums(data))
+
+
+def dumps() -> Iterable[bytes]:
+    """Yield what lspci prints of one switch, long and short, and what goes with it."""
+    functions = one_switch_functions()
+    text = dump(functions, size=64)
+    yield text.encode()
+    yield dump(functions[:2], size=256).encode()
+    yield text.replace("0000:", "").encode()
+    for listing in _LISTINGS:
+        yield f"{text}\n{listing}".encode()
+        yield listing.encode()
+    told = "\tKernel driver in use: vfio-pci\n\tIOMMU group: 7\n\tNUMA node: 1\n"
+    yield text.replace("\n00:", f"\n{told}00:").encode()
+
+
+def archives() -> Iterable[bytes]:
+    """Yield an archive of a host that has a root port and nothing else, and one of its text."""
+    with TemporaryDirectory() as directory:
+        root = TreeHost(Path(directory) / "host")
+        root.add(root_port("0000:20:01.0"))
+        packed = Path(directory) / "packed.tar"
+        pack(root.root, packed)
+        yield packed.read_bytes()
+        for path in (root.root / "sys/devices/virtual", root.root / "sys/class"):
+            shutil.rmtree(path)
+        root.config("0000:20:01.0").write_bytes(b"")
+        pack(root.root, packed)
+        yield packed.read_bytes()
+
+
+def _with_checksums(data: bytes) -> bytes:
+    """Return a tar file with the right checksum in each header, which a fuzzer does not guess."""
+    blocks = [data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)]
+    return b"".join(
+        _with_checksum(block) if block[_MAGIC].startswith(b"ustar") else block for block in blocks
+    )
+
+
+def _with_checksum(header: bytes) -> bytes:
+    blank = header[: _CHECKSUM.start] + b" " * 8 + header[_CHECKSUM.stop :]
+    return blank[: _CHECKSUM.start] + b"%06o\0 " % sum(blank) + blank[_CHECKSUM.stop :]
+
+
+def _look_around(host: SysfsHost) -> None:
+    fabric = survey(host, lambda functions: functions)
+    host.platform()
+    for function in fabric.functions.values():
+        with suppress(PcietuneError):
+            host.state(function)
+            host.link(function)
+            host.config(function).read(0x40, 2)
+
+
+DUMPS = Target(look_at_dump, dumps, longest=8192)
+ARCHIVES = Target(look_at_archive, archives, longest=65536)
