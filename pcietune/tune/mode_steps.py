@@ -86,11 +86,14 @@ def mode_steps(
         _remedies(StepKind.SOFTWARE, found),
         _remedies(StepKind.USE, found, check=f"{_audit(mode)} --strict"),
     ]
-    kept = tuple(step for step in steps if step.commands or step.kind in _ALWAYS_TOLD)
+    told = _TOLD_IF_ALL_IS_READ if StepKind.READ not in found else (StepKind.SETTINGS,)
+    kept = tuple(step for step in steps if step.commands or step.kind in told)
     return ModeChange(mode, tuple(names), kept)
 
 
-_ALWAYS_TOLD = (StepKind.SETTINGS, StepKind.KERNEL_ARGS, StepKind.REBOOT)
+_TOLD_IF_ALL_IS_READ = (StepKind.SETTINGS, StepKind.KERNEL_ARGS, StepKind.REBOOT)
+"""Steps that are told though nothing of them is left to do, which else nobody knows."""
+_AGAIN = "pcietune mode again: what can be seen only then may add steps"
 
 
 def _about(audited: Audit, groups: Sequence[SwitchGroup]) -> list[Finding]:
@@ -135,6 +138,8 @@ def _remedies(kind: StepKind, found: Found, *, instead: str = "", check: str = "
     settles = found.get(kind, ())
     told = [f.remedy.command if f.remedy else f.reason for f in settles]
     commands = [instead] if settles and instead else list(dict.fromkeys(told))
+    if kind is StepKind.READ and settles:
+        commands.append(_AGAIN)
     if kind is StepKind.USE and settles:
         commands = ["start a VM with each function that is pending"]
     return Step(kind, _TITLES[kind], not settles, tuple(commands), check, settles)
@@ -165,5 +170,5 @@ def _reboot(before: Sequence[Step]) -> Step:
     commands: tuple[str, ...] = ()
     if due:
         how = "take the host's power away and give it back" if power else "systemctl reboot"
-        commands = (how, "pcietune mode again: what can be seen only then may add steps")
+        commands = (how, _AGAIN)
     return Step(StepKind.REBOOT, "power cycle" if power else "reboot", not due, commands)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from trees.fabrics import two_switches
-from trees.function import gpu, nvswitch
+from trees.function import downstream_port, gpu, nvswitch
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import set_word
@@ -126,6 +126,16 @@ def test_nothing_is_left_to_do_where_the_host_is_there(tmp_path: Path) -> None:
 
     assert change.done
     assert change.open_after(0) == ()
+
+
+def test_where_something_could_not_be_read_no_later_step_is_called_done(tmp_path: Path) -> None:
+    port = downstream_port(NIC_PORT, below="0000:21:00.0")
+    tree = one_switch(tmp_path, instead=[replace(port, config=port.config.cut(64))])
+
+    change = way(tree, ModeName.VM)
+
+    assert step(change, StepKind.READ).commands[-1].startswith("pcietune mode again")
+    assert [each.kind for each in change.steps if each.done] == [StepKind.SETTINGS]
 
 
 def test_a_mode_that_nobody_decided_is_the_first_step(tmp_path: Path) -> None:
