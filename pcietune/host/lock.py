@@ -38,7 +38,10 @@ def locked(
     except OSError as error:
         raise cannot_keep("the lock", files, error) from error
     try:
-        _wait(descriptor, time.monotonic() + wait_s, on_wait)
+        try:
+            _wait(descriptor, time.monotonic() + wait_s, on_wait)
+        except OSError as error:
+            raise cannot_keep("the lock", files, error) from error
         _sign(descriptor, f"pid {os.getpid()}, {command}")
         yield
         _sign(descriptor, "")

@@ -46,7 +46,7 @@ def read_platform(files: HostFiles) -> Platform:
     return Platform(
         dmi={name: text for name, text in dmi.items() if text},
         kernel=files.text(OSRELEASE),
-        boot_id=files.text(BOOT_ID),
+        boot_id=files.text(BOOT_ID) or None,
         cmdline=files.text(CMDLINE),
         lockdown=_lockdown(files.text(LOCKDOWN)),
         iommu_units=read_units(files),

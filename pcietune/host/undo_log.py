@@ -1,5 +1,6 @@
 """The undo record on disk: every change stands there before it is made."""
 
+import errno
 import os
 from dataclasses import replace
 from typing import Self
@@ -162,7 +163,10 @@ def _registers(*changes: Change) -> list[RegisterChange]:
 def _read(files: HostFiles) -> bytes:
     descriptor = open_run_file(files, _RECORD, os.O_RDONLY)
     with os.fdopen(descriptor, "rb") as file:
-        return file.read()
+        data = file.read()
+        if len(data) < os.fstat(descriptor).st_size:  # what was not read would be cut off as torn
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+    return data
 
 
 def _replace(files: HostFiles, record: UndoRecord) -> None:

@@ -27,6 +27,12 @@ def test_kernel_boot_and_command_line_are_read_without_their_newline(tmp_path: P
     assert platform.pci_options == ("noats", "realloc", "config_acs=1011101@pci:1000:*")
 
 
+def test_a_boot_that_reads_as_nothing_is_not_known(tmp_path: Path) -> None:
+    TreeHost(tmp_path).put("proc/sys/kernel/random/boot_id", "")
+
+    assert _platform(tmp_path).boot_id is None
+
+
 def test_dmi_is_read_without_what_tells_one_host_from_the_next(tmp_path: Path) -> None:
     TreeHost(tmp_path)
 
