@@ -6,7 +6,6 @@ These are the meanings; the YAML that they are read from is pcietune.host.profil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fnmatch import fnmatchcase
 
 from pcietune.model.function import PciFunction
 from pcietune.model.severity import Severity
@@ -115,11 +114,12 @@ class FunctionPattern:
 
     def matches(self, function: PciFunction) -> bool:
         """Return whether ``function`` is meant; nothing is by an empty pattern."""
-        if not self.ids and not self.classes:
+        if not self.ids:
+            return function.device_class in self.classes
+        if self.classes and function.device_class not in self.classes:
             return False
-        return (
-            not self.ids or any(fnmatchcase(function.id, pattern) for pattern in self.ids)
-        ) and (not self.classes or function.device_class in self.classes)
+        function_id = function.id
+        return function_id in self.ids or f"{function_id[:4]}:*" in self.ids
 
 
 @dataclass(frozen=True, slots=True)
