@@ -13,14 +13,20 @@ from pcietune.registers.express import Express, PortType
 
 _DISPLAY_VGA = 0x0300
 _DISPLAY_3D = 0x0302
+_DISPLAY_OTHER = 0x0380
 _PROCESSING_ACCELERATOR = 0x1200
-_VGA_GPU_VENDORS = (0x10DE, 0x1002)  # NVIDIA, AMD; a BMC's VGA is no GPU
+_NVIDIA, _AMD = 0x10DE, 0x1002
+_GPU_VENDORS = {
+    _DISPLAY_VGA: (_NVIDIA, _AMD),  # a BMC's VGA is no GPU
+    _DISPLAY_OTHER: (_AMD,),  # Instinct MI50 to MI200
+}
 
 
 def is_gpu(function: PciFunction) -> bool:
     """Return whether ``function`` is a GPU or alike, whatever any profile says."""
-    return function.device_class in (_DISPLAY_3D, _PROCESSING_ACCELERATOR) or (
-        function.device_class == _DISPLAY_VGA and function.vendor in _VGA_GPU_VENDORS
+    device_class = function.device_class
+    return device_class in (_DISPLAY_3D, _PROCESSING_ACCELERATOR) or (
+        function.vendor in _GPU_VENDORS.get(device_class, ())
     )
 
 

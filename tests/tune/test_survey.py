@@ -19,6 +19,8 @@ from pcietune.tune.survey import concerned, is_gpu
         pytest.param(("10de:20f3", 0x030200), True, id="NVIDIA 3D controller"),
         pytest.param(("10de:2204", 0x030000), True, id="NVIDIA VGA controller"),
         pytest.param(("1002:74a1", 0x120000), True, id="AMD accelerator"),
+        pytest.param(("1002:740c", 0x038000), True, id="AMD display controller without VGA"),
+        pytest.param(("8086:3e98", 0x038000), False, id="another's display controller"),
         pytest.param(("1a03:2000", 0x030000), False, id="a BMC's VGA controller"),
         pytest.param(("10de:1aef", 0x040300), False, id="a GPU's audio function"),
     ],
