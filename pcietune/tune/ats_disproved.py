@@ -5,9 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from pcietune.model.ats_proof import AtsProof
-from pcietune.model.finding import Finding, Remedy, RemedyKind, State
+from pcietune.model.finding import Remedy, RemedyKind, State
+from pcietune.tune.ats_action import AtsAction
 from pcietune.tune.judge_ats import JudgedAts
 
+_TRIED = (AtsAction.PROVE, AtsAction.HEAL)
 _SEEN = "apply had the kernel translate for it in this boot, and ATS Enable stayed off"
 _REMEDY = Remedy(
     RemedyKind.BIOS,
@@ -19,11 +21,8 @@ _REMEDY = Remedy(
 def with_disproofs(
     judged: Iterable[JudgedAts], disproofs: AbstractSet[AtsProof]
 ) -> list[JudgedAts]:
-    """Return the judgements, where those that a trial has refuted fail."""
-    return [
-        replace(each, finding=_failing(each.finding)) if _is_refuted(each, disproofs) else each
-        for each in judged
-    ]
+    """Return the judgements, where those that a trial has refuted fail, and are not tried again."""
+    return [_refuted(each) if _is_refuted(each, disproofs) else each for each in judged]
 
 
 def _is_refuted(judged: JudgedAts, disproofs: AbstractSet[AtsProof]) -> bool:
@@ -32,7 +31,12 @@ def _is_refuted(judged: JudgedAts, disproofs: AbstractSet[AtsProof]) -> bool:
     return tried and judged.finding.state in (State.PENDING, State.FAIL)
 
 
-def _failing(finding: Finding) -> Finding:
+def _refuted(judged: JudgedAts) -> JudgedAts:
+    finding = judged.finding
     if finding.state is State.PENDING:
-        return replace(finding, state=State.FAIL, reason=_SEEN, remedy=_REMEDY)
-    return replace(finding, reason=f"{finding.reason}; {_SEEN}")
+        failing = replace(finding, state=State.FAIL, reason=_SEEN, remedy=_REMEDY)
+        return replace(judged, finding=failing, action=None)
+    failing = replace(finding, reason=f"{finding.reason}; {_SEEN}")
+    if judged.action not in _TRIED:
+        return replace(judged, finding=failing)
+    return replace(judged, finding=replace(failing, remedy=_REMEDY), action=None)

@@ -64,3 +64,5 @@ def test_ats_that_the_kernel_was_seen_not_to_turn_on_fails_and_says_so(guest: Gu
     judged = finding(applied, "nic.ats", guest.location("nic0"))
     assert "ATS Enable stayed off" in judged.reason
     assert ("iommu.device-tlb", "ivhd0") in states(applied)["pass"]
+    again = document(guest.pcietune("apply", *VM, "--json"))
+    assert (again.exit, again.writes) == (3, [])

@@ -117,6 +117,20 @@ def test_what_cannot_be_healed_still_fails_and_says_that_it_was_tried(tmp_path: 
     assert found.reason.endswith(
         "apply had the kernel translate for it in this boot, and ATS Enable stayed off"
     )
+    assert found.remedy is not None
+    assert "firmware's setup" in found.remedy.command
+
+
+@pytest.mark.parametrize("domain", ["identity", "DMA"])
+def test_what_stayed_off_is_not_tried_again_in_this_boot(tmp_path: Path, domain: str) -> None:
+    host, undo = live(idle(tmp_path, domain))
+    host.ats = False
+
+    applied = run(host, undo)
+
+    assert len(applied.switched) == 1
+    again = plan(host, look(host, Memory(trials=applied.trials)), while_in_use=False)
+    assert again.steps == ()
 
 
 def test_a_group_that_came_into_use_meanwhile_is_left_and_told(tmp_path: Path) -> None:
