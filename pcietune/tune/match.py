@@ -109,15 +109,18 @@ def choose(fabric: Fabric, results: Sequence[MatchResult]) -> MatchResult | None
     Raises:
         NoProfileError: GPUs, but none fits, or two are equally specific.
     """
-    if not any(is_gpu(function) for function in fabric.functions.values()):
+    gpus = sorted({function.id for function in fabric.functions.values() if is_gpu(function)})
+    if not gpus:
         return None
     fitting = sorted((r for r in results if r.fits), key=lambda r: r.rank, reverse=True)
     if not fitting:
-        whys = "; ".join(f"{r.profile.name}: {', '.join(r.why)}" for r in results)
+        told = [r for r in results if r.profile.generic] or results  # the others are of other GPUs
+        whys = "; ".join(f"{r.profile.name}: {', '.join(r.why)}" for r in told)
         raise NoProfileError(
-            f"no profile matches this host's GPUs ({whys})",
+            f"no profile matches this host's GPUs, {', '.join(gpus)} ({whys})",
             hint="where no switch carries both a GPU and a NIC, ACS of switches decides nothing: "
-            "look at the IOMMU's mode and at host bridges between peers; else write a profile",
+            "look at the IOMMU's mode and at host bridges between peers; else write a profile "
+            "(pcietune profile match says of each why it does not fit)",
         )
     best = [result for result in fitting if result.rank == fitting[0].rank]
     if len(best) > 1:

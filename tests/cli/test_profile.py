@@ -23,10 +23,10 @@ def test_list_names_every_profile_and_who_wrote_it(pcietune: Pcietune, tmp_path:
 
     run = pcietune("profile", "list", "--from", tmp_path)
 
-    assert [line.split()[:2] for line in run.stdout.splitlines()] == [
-        ["a800-sxm4-8gpu", "shipped"],
-        ["gpu-rdma", "site"],
-        ["ours", "site"],
+    listed = [line.split()[:2] for line in run.stdout.splitlines()]
+    names = {file.stem for file in SHIPPED.glob("*.yaml")} | {"ours"}
+    assert listed == [
+        [name, "site" if name in ("gpu-rdma", "ours") else "shipped"] for name in sorted(names)
     ]
     replacing = [line for line in run.stdout.splitlines() if "in place of the shipped" in line]
     assert [line.split()[0] for line in replacing] == ["gpu-rdma"]
@@ -44,7 +44,12 @@ def test_match_says_why_and_which_is_chosen(pcietune: Pcietune, tmp_path: Path) 
     run = pcietune("profile", "match", "--from", tmp_path)
 
     assert run.exit_code == 0
-    assert run.stdout.splitlines()[0].startswith("fits  a800-sxm4-8gpu: 1 x 10de:20f3")
+    fits, other = (
+        next(line for line in run.stdout.splitlines() if f"fit{ending}  {name}: " in line)
+        for name, ending in (("a800-sxm4-8gpu", "s"), ("h200-sxm5-8gpu", ""))
+    )
+    assert fits.startswith("fits  a800-sxm4-8gpu: 1 x 10de:20f3")
+    assert other == "does not fit  h200-sxm5-8gpu: no function 10de:2335"
     assert run.stdout.splitlines()[-1] == "chosen  a800-sxm4-8gpu"
 
 
@@ -175,7 +180,7 @@ def test_lint_has_nothing_to_say_of_a_shipped_profile(pcietune: Pcietune, profil
 def test_topo_shows_a_host_that_no_profile_describes_without_roles(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
-    config = ConfigBuilder("10de:2330", 0x030200).express(ENDPOINT)
+    config = ConfigBuilder("10de:2331", 0x030200).express(ENDPOINT)
     TreeHost(tmp_path).add(
         root_port("0000:20:01.0"), Function("0000:23:00.0", config, below="0000:20:01.0")
     )
@@ -183,26 +188,28 @@ def test_topo_shows_a_host_that_no_profile_describes_without_roles(
     run = pcietune("topo", "--from", tmp_path)
 
     assert run.exit_code == 0
-    assert "0000:23:00.0  10de:2330  class 0302" in run.stdout
+    assert "0000:23:00.0  10de:2331  class 0302" in run.stdout
     assert run.stderr == (
-        "pcietune: no profile matches this host's GPUs (a800-sxm4-8gpu: no function 10de:20f3, "
-        "10de:20bd; gpu-rdma: no switch carries both a GPU and a NIC): no roles are shown\n"
+        "pcietune: no profile matches this host's GPUs, 10de:2331 (accelerator-rdma: no switch "
+        "carries both a GPU and a NIC; gpu-rdma: no switch carries both a GPU and a NIC): no roles "
+        "are shown\n"
     )
 
 
 def test_gpus_without_a_profile_exit_9(pcietune: Pcietune, tmp_path: Path) -> None:
     host = TreeHost(tmp_path)
-    config = ConfigBuilder("10de:2330", 0x030200).express(ENDPOINT)
+    config = ConfigBuilder("10de:2331", 0x030200).express(ENDPOINT)
     host.add(root_port("0000:20:01.0"), Function("0000:23:00.0", config, below="0000:20:01.0"))
 
     run = pcietune("audit", "--from", tmp_path, "--mode", "vm")
 
     assert run.exit_code == 9
     assert run.stderr == (
-        "pcietune: no profile matches this host's GPUs (a800-sxm4-8gpu: no function 10de:20f3, "
-        "10de:20bd; gpu-rdma: no switch carries both a GPU and a NIC)\n"
+        "pcietune: no profile matches this host's GPUs, 10de:2331 (accelerator-rdma: no switch "
+        "carries both a GPU and a NIC; gpu-rdma: no switch carries both a GPU and a NIC)\n"
         "  try: where no switch carries both a GPU and a NIC, ACS of switches decides nothing: "
-        "look at the IOMMU's mode and at host bridges between peers; else write a profile\n"
+        "look at the IOMMU's mode and at host bridges between peers; else write a profile "
+        "(pcietune profile match says of each why it does not fit)\n"
     )
 
 
