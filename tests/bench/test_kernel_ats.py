@@ -85,3 +85,13 @@ def test_under_an_identity_domain_ats_is_on_only_while_vfio_holds_the_function(
 
     assert (domain(guest, nic), ats_control(guest, nic)) == ("identity", "0000")
     set_domain(guest, nic, "DMA-FQ")
+
+
+def test_a_bit_that_was_cleared_by_hand_is_back_when_vfio_takes_the_function(
+    guest: Guest, nic: str
+) -> None:
+    clear_ats(guest, nic)
+
+    with held_by_vfio(guest, nic):
+        assert ats_control(guest, nic) == "8000"
+    assert ats_control(guest, nic) == "8000"
