@@ -81,6 +81,12 @@ SKUS = (
         near={"10de:26b5": GENERIC},
     ),
     Sku(
+        "l40s",
+        Server(["10de:26b9"], [CONNECTX_7, BLUEFIELD_3], switches=2, gpus_each=4),
+        gpus=["10de:26b9"],
+        near={"10de:26b5": GENERIC, "10de:26ba": "l20"},
+    ),
+    Sku(
         GENERIC,
         Server(["10de:26b5"], NVIDIA_NICS, switches=3),
         gpus=["10de:26b5", "10de:20b5", "10de:2901", "10de:2204 0300"],
