@@ -11,7 +11,7 @@ from pcietune.tune.ats_row import AtsRow
 from pcietune.tune.ats_situation import Domain, Iommu, Situation, Use
 from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
 
-_ON_HOST = Remedy(RemedyKind.SOFTWARE, "run pcietune as root, on the host itself")
+_ON_HOST = Remedy(RemedyKind.SOFTWARE, "run pcietune on the host, or record it there")
 _RESTART = Remedy(RemedyKind.SOFTWARE, "stop the VM and start it again; see dmesg for why")
 _RESCAN = Remedy(
     RemedyKind.SOFTWARE, "remove and rescan {address}; if it stays off, ATS in the firmware's setup"
@@ -94,7 +94,6 @@ ATS_TABLE = (
         uses=frozenset({Use.VFIO_IDLE}),
         since=(6, 7),
     ),
-    AtsRow("on", _TRIED, State.PASS, enabled=True),
     AtsRow(
         "in use and off",
         f"{_OWNER}; {_TRIED}",
@@ -108,18 +107,21 @@ ATS_TABLE = (
         "an lspci dump has neither drivers nor VFIO devices",
         State.ERROR,
         "off, and whether VFIO uses it or the kernel will turn it on is not known",
-        Remedy(RemedyKind.SOFTWARE, "run pcietune on the host, or record it there"),
+        _ON_HOST,
         uses=frozenset({Use.UNKNOWN}),
     ),
     AtsRow(
-        "off, and its domain not known",
+        "its domain not known",
         "Documentation/ABI/testing/sysfs-kernel-iommu_groups",
         State.ERROR,
-        "off, and the type of its IOMMU group is not known, so whether the kernel will turn it on "
-        "is not known either",
+        "the type of its IOMMU group is not known, so whether the kernel turns ATS on, and anybody "
+        "answers its translation requests, is not known either",
         _ON_HOST,
+        enabled=None,
         domains=frozenset({Domain.UNKNOWN}),
+        uses=frozenset(Use) - {Use.VFIO_USED},
     ),
+    AtsRow("on", _TRIED, State.PASS, enabled=True),
     AtsRow(
         "off under another domain",
         "iommu_group_show_type, drivers/iommu/iommu.c: unmanaged, or no default domain at all",

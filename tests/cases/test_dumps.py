@@ -102,6 +102,17 @@ def test_an_ats_that_is_off_may_be_in_use_for_all_a_dump_tells(
     assert "whether VFIO uses it" in finding.reason
 
 
+def test_an_ats_that_is_on_may_be_answered_by_nobody_for_all_a_dump_tells(
+    pcietune: Pcietune, file: Path
+) -> None:
+    functions = [*one_switch_functions()[:-1], nic(NIC, below=NIC_PORT, ats=(0x0020, 0x8000))]
+    file.write_text(dump(functions))
+
+    finding = pcietune(*_judged("vm", file)).finding("nic.ats", NIC)
+
+    assert (finding.state, finding.found.value) == ("error", "0x8000")
+
+
 def test_with_a_listing_of_groups_they_are_judged(pcietune: Pcietune, file: Path) -> None:
     file.write_text(dump(one_switch_functions()))
     listing = file.with_name("groups")
@@ -275,7 +286,7 @@ def test_each_function_is_judged_by_the_bytes_that_it_has(pcietune: Pcietune, fi
 
     assert run.finding("port.nic-side.DirectTrans", NIC_PORT).found.value == "0x001d"
     assert run.finding("port.gpu-side.ReqRedir", "0000:22:00.0").state == "error"
-    assert run.finding("nic.ats", NIC).state == "pass"
+    assert run.finding("nic.ats", NIC).found.value == "0x8000"
 
 
 @pytest.mark.parametrize("real", [pytest.param(path, id=path.stem) for path in MIXED])
