@@ -1,5 +1,6 @@
 """Host archives: a recorded tree in a tar file, unpacked with suspicion."""
 
+import errno
 import gzip
 import io
 import os
@@ -30,6 +31,7 @@ _DAMAGE = (
     NotADirectoryError,  # or one below a file
     ValueError,  # a name that no file can have
 )
+_BAD_NAMES = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
 _MAKE_ONE = "make one on the host: pcietune record FILE"
 
 Plain = io.BufferedReader | gzip.GzipFile
@@ -91,7 +93,9 @@ def opened(path: Path) -> Iterator[Plain]:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise NotPermittedError(f"cannot read {path}: {error.strerror}") from error
+        raise NotPermittedError(
+            f"cannot read {path}: {error.strerror}", hint="run pcietune as root"
+        ) from error
     with file:
         compressed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
         yield gzip.GzipFile(fileobj=file) if compressed else file
@@ -118,7 +122,12 @@ def damage_named(archive: Path) -> Iterator[None]:
             f"{archive} is not a host archive, or is damaged: {error}", hint=_MAKE_ONE
         ) from error
     except OSError as error:
-        raise NotPermittedError(f"cannot unpack {archive}: {error.strerror}") from error
+        said = f"cannot unpack {archive}: {error.strerror}"
+        if error.errno in _BAD_NAMES:
+            raise BadInputError(said, hint=_MAKE_ONE) from error
+        raise NotPermittedError(
+            said, hint="name another place in the environment: TMPDIR=/var/tmp"
+        ) from error
 
 
 class _Bounded(io.RawIOBase):

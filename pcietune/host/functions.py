@@ -14,6 +14,8 @@ from pcietune.model.not_known import NOT_KNOWN, NotKnown
 DEVICES = "sys/bus/pci/devices"
 _BUSES = "sys/bus"
 
+_NO_VENDOR, _NO_CLASS = 0xFFFF, 0xFFFFFF  # of what does not answer; the kernel lists no such
+_TRY = "dump it with lspci -D -nn -xxxx, which prints its IDs"
 _ROOT_BUS = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 
 
@@ -24,8 +26,9 @@ class Listing:
     Attributes:
         functions: In the order of addresses.
         paths: Each function's directory, relative to the host's root.
-        problems: A sentence on each entry that could not be made sense of. A function that
-            vanished while it was looked at is none: it is left out.
+        problems: A sentence on each entry that could not be made sense of, or that is not known
+            to be a GPU or none. A function that vanished while it was looked at is none: it is
+            left out.
     """
 
     functions: tuple[PciFunction, ...]
@@ -38,6 +41,7 @@ def list_functions(files: HostFiles) -> Listing:
 
     Raises:
         BadInputError: A link of a recording leads out of it.
+        NotPermittedError: This user may not look there.
     """
     functions: list[PciFunction] = []
     paths: dict[PciAddress, str] = {}
@@ -54,6 +58,8 @@ def list_functions(files: HostFiles) -> Listing:
         if function is not None:
             functions.append(function)
             paths[function.address] = path
+            if (function.vendor, function.class_code) == (_NO_VENDOR, _NO_CLASS):
+                problems.append(f"{name} reads as all ones, so what it is is not known: {_TRY}")
         elif files.exists(link):
             problems.append(f"/{link} is not what the kernel makes of a PCI function")
     functions.sort(key=lambda function: function.address)

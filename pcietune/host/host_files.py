@@ -5,9 +5,10 @@ import os
 import stat
 from pathlib import Path
 
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, NotPermittedError
 
 _LARGEST = 0x10000  # bytes; a sysfs attribute has at most a page
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ELOOP, errno.ENAMETOOLONG)
 
 
 class HostFiles:
@@ -88,19 +89,34 @@ class HostFiles:
         return None if target is None else _name(target)
 
     def names(self, relative: str) -> list[str]:
-        """Return what a directory holds, sorted; empty if it is absent or unreadable."""
+        """Return what a directory holds, sorted; empty if it is absent.
+
+        Raises:
+            NotPermittedError: It may not be read, so what it holds is not known.
+            BadInputError: As ``path``.
+        """
         try:
             return sorted(os.listdir(self.path(relative)))
-        except OSError:
+        except OSError as error:
+            _check_absent(relative, error)
             return []
 
     def exists(self, relative: str) -> bool:
-        """Return whether there is such a file, directory or link."""
-        return os.path.lexists(self.path(relative))
+        """Return whether there is such a file, directory or link; errors as ``names``."""
+        try:
+            os.lstat(self.path(relative))
+        except OSError as error:
+            _check_absent(relative, error)
+            return False
+        return True
 
     def is_directory(self, relative: str) -> bool:
-        """Return whether there is such a directory."""
-        return os.path.isdir(self.path(relative))
+        """Return whether there is such a directory; errors as ``names``."""
+        try:
+            return stat.S_ISDIR(os.stat(self.path(relative)).st_mode)
+        except OSError as error:
+            _check_absent(relative, error)
+            return False
 
     def _check(self, full: str, relative: str) -> None:
         """Refuse a path of a recording that is not inside or no file; look once per directory."""
@@ -129,6 +145,18 @@ class HostFiles:
                 hint="a recording holds only relative links that stay inside; make it again with"
                 " pcietune record",
             )
+
+
+def _check_absent(relative: str, error: OSError) -> None:
+    """Do nothing if nothing is there; what is kept from this user may well be there.
+
+    Raises:
+        NotPermittedError: That is not known.
+    """
+    if error.errno not in _ABSENT:
+        raise NotPermittedError(
+            f"/{relative} may not be read: {error.strerror}", hint="run pcietune as root"
+        ) from error
 
 
 def _name(path: str) -> str:

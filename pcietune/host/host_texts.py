@@ -137,5 +137,8 @@ def _kind(line: str) -> _Kind | None:
 def _same(known: str | None, told: str, what: str, place: Place) -> str:
     """Return what is told, unless something else was told before."""
     if known not in (None, told):
-        raise place.refused(f"two {what}: {told[:60]!r} here, {known!r} elsewhere")
+        raise place.refused(
+            f"two {what}: {told[:60]!r} here, {known!r} elsewhere",
+            hint="they are of different hosts, or boots: leave one out",
+        )
     return told

@@ -75,7 +75,9 @@ def read_manifest(root: Path, source: str) -> Manifest:
     try:
         data = Path(files.path(MANIFEST)).read_bytes()
     except OSError as error:
-        raise BadInputError(f"{source}: {MANIFEST} cannot be read: {error.strerror}") from error
+        raise BadInputError(
+            f"{source}: {MANIFEST} cannot be read: {error.strerror}", hint="record the host again"
+        ) from error
     return decode_manifest(data, source)
 
 

@@ -94,7 +94,7 @@ class Profiles:
 
     def _candidates(self, name: str, child: ProfileSource) -> Iterator[ProfileSource]:
         beside = child.path.with_name(f"{name}{_SUFFIX}")
-        if child.origin is Origin.FILE and beside.is_file():
+        if child.origin is Origin.FILE and _is_file(beside):
             yield ProfileSource(name, Origin.FILE, str(beside))
         if child.origin is not Origin.SHIPPED and name in (sites := self._sites()):
             yield ProfileSource(name, Origin.SITE, str(sites[name]))
@@ -115,12 +115,22 @@ class Profiles:
                 f"{folder}: not readable by this user", hint="run pcietune as root"
             ) from error
         except OSError as error:
-            raise BadInputError(f"{folder}: {error.strerror}") from error
+            raise BadInputError(
+                f"{folder}: {error.strerror}", hint="it is a directory of profiles, or absent"
+            ) from error
         return {
             name.removesuffix(_SUFFIX): Path(self._files.path(f"{SITE_PROFILES}/{name}"))
             for name in names
             if name.endswith(_SUFFIX) and not name.startswith(".")
         }
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a file is there; none is of a name that no file can have."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def shipped_profiles() -> Path:

@@ -56,14 +56,19 @@ class RecordedTree:
         self.put(path, data)
 
     def copy_all(self, path: str, above: frozenset[str] = frozenset()) -> None:
-        """Copy a directory and all that is below it; nothing if it is absent.
+        """Copy a directory and all that is below it; nothing if it is absent or unreadable.
 
         Links are followed, but not back to a directory ``above``.
         """
         real = os.path.realpath(self.source.path(path))
         if real in above:
             return
-        for name in self.source.names(path):
+        try:
+            names = self.source.names(path)
+        except NotPermittedError as error:
+            self.errors[path] = str(error)
+            return
+        for name in names:
             below = f"{path}/{name}"
             if self.source.is_directory(below):
                 self.copy_all(below, above | {real})

@@ -19,6 +19,7 @@ _HINTS = {
     errno.EACCES: "run pcietune as root",
     errno.EPERM: "run pcietune as root",
     errno.ENOTDIR: "something else stands where the directory belongs: remove it",
+    errno.EISDIR: "a directory stands where the file belongs: remove it",
     errno.EEXIST: "something else stands where the directory belongs: remove it",
     errno.ELOOP: "a link stands there, which pcietune did not make: remove it",
 }

@@ -19,6 +19,8 @@ from pcietune.host.temporary import temporary_directory
 from pcietune.host.text_lines import text_lines
 
 _LIVE_ROOT = Path("/")
+_NAME_ONE = "name a file that pcietune record or lspci -D -xxxx made"
+_COPY_HINT = "run pcietune as root, or where there is more room: TMPDIR=/var/tmp"
 
 
 @contextmanager
@@ -104,10 +106,10 @@ def _is_directory(source: Path) -> bool:
     except FileNotFoundError as error:
         raise BadInputError(
             f"{source}: there is no such file or directory",
-            hint="name a file that pcietune record or lspci -D -xxxx made",
+            hint=_NAME_ONE,
         ) from error
     except OSError as error:
-        raise BadInputError(f"{source}: {error.strerror}") from error
+        raise BadInputError(f"{source}: {error.strerror}", hint=_NAME_ONE) from error
 
 
 def _copy(source: Path, root: Path) -> None:
@@ -115,9 +117,11 @@ def _copy(source: Path, root: Path) -> None:
         shutil.copytree(source, root, symlinks=True)
     except shutil.Error as error:  # one for all files; the first will do
         file, _, why = error.args[0][0]
-        raise NotPermittedError(f"cannot copy {file}: {why}") from error
+        raise NotPermittedError(f"cannot copy {file}: {why}", hint=_COPY_HINT) from error
     except OSError as error:
-        raise NotPermittedError(f"cannot copy {source}: {error.strerror}") from error
+        raise NotPermittedError(
+            f"cannot copy {source}: {error.strerror}", hint=_COPY_HINT
+        ) from error
 
 
 def _recorded(root: Path, source: Path) -> SysfsHost:

@@ -14,6 +14,7 @@ _LONGEST_LINE = 0x4000  # bytes; a kernel command line has 2047, some architectu
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")  # a control sequence of ECMA-48, as colours are
 _QUOTE = re.compile(r"(?:> ?)+")
 _BYTE_ORDER_MARK = "\ufeff"
+_HINT = "capture it anew, as plain text: lspci -D -xxxx > FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterat
         number += 1
         read += len(raw)
         if len(raw) > _LONGEST_LINE or read > _LARGEST or b"\0" in raw:
-            raise Place(source, number).refused(_what_is_wrong(raw))
+            raise Place(source, number).refused(_what_is_wrong(raw), hint=_HINT)
         yield number, _clean(raw.decode(errors="replace"))
 
 
@@ -66,7 +67,9 @@ def _read_line(stream: io.BufferedReader | gzip.GzipFile, source: str, number: i
     try:
         return stream.readline(_LONGEST_LINE + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise Place(source, number).refused(f"what follows cannot be read: {error}") from error
+        raise Place(source, number).refused(
+            f"what follows cannot be read: {error}", hint=_HINT
+        ) from error
 
 
 def _clean(text: str) -> str:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from cli.in_process import Pcietune
+from trees.dump import dump, one_switch_functions
 from trees.function import Function, downstream_port, nic
 from trees.machines import one_switch
 
 UPSTREAM, NIC_PORT, NIC = "0000:21:00.0", "0000:22:04.0", "0000:24:00.0"
+GPU = "0000:23:00.0"
 VM = ("--profile", "gpu-rdma", "--mode", "vm")
 DIRECT = "port.nic-side.DirectTrans"
 
@@ -132,6 +134,22 @@ def test_a_gpu_that_makes_no_sense_is_not_taken_for_none(
     assert run.exit_code == 6
     assert "no GPU" not in run.stdout
     assert "/sys/bus/pci/devices/0000:23:00.0 is not what the kernel makes" in run.stderr
+
+
+def test_a_function_of_a_dump_that_reads_as_all_ones_may_be_a_gpu(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    functions = one_switch_functions()
+    silent = [replace(f, config=f.config.all_ones()) for f in functions if f.address == GPU]
+    text = dump([f for f in functions if f.address != GPU] + silent)
+    file = tmp_path / "host.lspci"
+    file.write_text(text)
+
+    run = pcietune("audit", "--from", file, "--mode", "vm")
+
+    assert run.exit_code == 6
+    assert "no GPU" not in run.stdout
+    assert f"{GPU} reads as all ones, so what it is is not known" in run.stderr
 
 
 def test_topo_names_a_function_that_makes_no_sense(pcietune: Pcietune, tmp_path: Path) -> None:

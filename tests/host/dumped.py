@@ -19,10 +19,11 @@ def opened(directory: Path, *texts: str | bytes) -> Iterator[SysfsHost]:
 
 
 def refused(directory: Path, *texts: str | bytes) -> str:
-    """Return why the texts are refused, without the directory's name."""
+    """Return why the texts are refused, without the directory's name; it is said what to try."""
     with pytest.raises(BadInputError) as raised, open_host(_written(directory, texts)):
         pass
     assert raised.value.exit_code == ExitCode.BAD_INPUT
+    assert raised.value.hint
     return str(raised.value).replace(f"{directory}/", "")
 
 

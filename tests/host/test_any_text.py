@@ -101,5 +101,5 @@ def _look(host: SysfsHost) -> list[list[str]]:
             host.config(function).read(0x40, 2)
         except PcietuneError:
             continue
-    assert not host.problems
+    assert all("reads as all ones" in problem for problem in host.problems)
     return [[str(port) for port in f.ports] for f in fabric.functions.values()]

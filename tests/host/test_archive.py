@@ -189,6 +189,17 @@ def test_a_member_that_sysfs_has_not_is_refused(
         unpack(archive, destination)
 
 
+def test_a_name_longer_than_any_files_is_the_archives_fault(
+    tmp_path: Path, destination: Path
+) -> None:
+    archive = _tar(tmp_path, _file("x" * 300, b""))
+
+    with pytest.raises(BadInputError, match="File name too long") as raised:
+        unpack(archive, destination)
+
+    assert raised.value.hint == "make one on the host: pcietune record FILE"
+
+
 def test_a_file_larger_than_any_of_sysfs_is_refused(tmp_path: Path, destination: Path) -> None:
     archive = _tar(tmp_path, _file("sys/large", bytes(64 * KIBIBYTE + 1)))
 

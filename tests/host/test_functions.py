@@ -5,13 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from host.hindered import as_nobody
 from trees.config import ENDPOINT, ROOT_PORT, ConfigBuilder
 from trees.function import Function, gpu, nic, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 
 from pcietune.address import PciAddress
-from pcietune.errors import BadInputError, ExitCode
+from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.host.functions import Listing, list_functions
 from pcietune.host.host_files import HostFiles
 
@@ -125,6 +126,19 @@ def test_a_host_without_pci_has_no_functions(tmp_path: Path) -> None:
     listed = list_functions(HostFiles(tmp_path, recorded=False))
 
     assert (listed.functions, listed.problems) == ((), ())
+
+
+@pytest.mark.parametrize("kept", ["sys/bus/pci/devices", "sys/bus"])
+def test_where_this_user_may_not_look_nobody_knows_that_there_is_no_function(
+    tmp_path: Path, kept: str
+) -> None:
+    host = one_switch(tmp_path)
+    (tmp_path / kept).chmod(0o000)
+
+    with as_nobody(), pytest.raises(NotPermittedError, match="may not be read: Permission denied"):
+        _listed(host)
+
+    (tmp_path / kept).chmod(0o755)
 
 
 def test_without_sysfs_nothing_is_known_of_functions(tmp_path: Path) -> None:

@@ -114,6 +114,14 @@ def test_a_file_extends_its_neighbour_before_the_hosts(
     assert profiles.load("other").profile.summary == "the parent"
 
 
+def test_a_name_longer_than_any_files_is_no_profile(profiles: Profiles, tmp_path: Path) -> None:
+    child = tmp_path / "child.yaml"
+    child.write_text(f"extends: {'x' * 300}\n")
+
+    with pytest.raises(BadInputError, match=r"child\.yaml:1:10: no profile is called 'xxx"):
+        profiles.load(str(child))
+
+
 def test_a_chain_of_three_is_merged_from_the_eldest(profiles: Profiles, site: Path) -> None:
     (site / "middle.yaml").write_text("extends: parent\nlayout: {gpu: 4, nic: 2}\n")
     (site / "child.yaml").write_text("extends: middle\nlayout: {nic: [2, 4]}\n")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from host.hindered import files_of_at_most
+from host.hindered import as_nobody, files_of_at_most
 from trees.acpi import ATSR, dmar, iort, put_table, root_complex, structure
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, gpu, nic, root_port
@@ -17,6 +17,7 @@ from trees.machines import one_switch
 from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.manifest import MANIFEST, decode_manifest
+from pcietune.host.recorded_tree import RecordedTree
 from pcietune.host.recording import record
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
@@ -216,6 +217,17 @@ def test_a_file_that_cannot_be_read_is_named_in_the_manifest(
 
     manifest = (_unpacked(archive, tmp_path) / "manifest.json").read_text()
     assert '"sys/kernel/security/lockdown": "Is a directory"' in manifest
+
+
+def test_a_directory_that_this_user_may_not_list_is_named_in_the_manifest(tmp_path: Path) -> None:
+    (tmp_path / "etc/pcietune").mkdir(parents=True)
+    (tmp_path / "etc/pcietune").chmod(0o000)
+    recorded = RecordedTree(HostFiles(tmp_path, recorded=False), tmp_path / "copy")
+
+    with as_nobody():
+        recorded.copy_all("etc/pcietune")
+
+    assert recorded.errors == {"etc/pcietune": "/etc/pcietune may not be read: Permission denied"}
 
 
 def test_what_the_firmware_says_of_ats_is_recorded(tree: TreeHost, archive: Path) -> None:
