@@ -1,6 +1,7 @@
 """Judge counts and shape: what is missing or misplaced here, never a reason not to match."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pcietune.address import PciAddress
 from pcietune.model.card import Card, cards
@@ -44,8 +45,9 @@ def judge_layout(
     ]
     if layout.nic_ports:
         judged += [_ports(card, layout.nic_ports) for card in cards(fabric, having[RoleName.NIC])]
+    misplaced = _misplaced(fabric, having[RoleName.GPU], groups)
     if layout.switch_groups is None:
-        return judged
+        return [*judged, *_as_information(misplaced)]
     count = layout.switch_groups.count
     found, wanted = _label("switch group", (len(groups),)), _label("switch group", count)
     tops = [group.top for group in groups]
@@ -54,8 +56,8 @@ def judge_layout(
     )
     judged += [_group(fabric, group, layout.switch_groups) for group in groups]
     if _all_in_groups(layout.cards.get(RoleName.GPU, ()), layout.switch_groups):
-        judged += _misplaced(fabric, having[RoleName.GPU], groups)
-    return judged
+        return [*judged, *misplaced]
+    return [*judged, *_as_information(misplaced)]
 
 
 def _group(fabric: Fabric, group: SwitchGroup, shape: SwitchGroupLayout) -> Finding:
@@ -145,6 +147,19 @@ def _misplaced(
             reason,
             None if group is not None else _MOVE,
         )
+
+
+def _as_information(placed: Iterable[Finding]) -> Iterator[Finding]:
+    """Keep the GPUs outside of switch groups, where the profile does not want all in one."""
+    for finding in placed:
+        if finding.state is State.FAIL:
+            reason = f"{finding.reason}: between it and NICs all goes through the root complex"
+            yield replace(
+                finding,
+                severity=Severity.INFO,
+                reason=f"{reason}, whatever ACS says",
+                remedy=None,
+            )
 
 
 def _label(word: str, counts: Counts) -> str:

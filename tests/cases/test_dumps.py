@@ -231,6 +231,9 @@ def test_of_functions_on_two_sockets_no_port_of_a_switch_decides(
     assert run.exit_code == 3
     judged = {finding.subject.address for finding in run.document().findings}
     assert not judged & {"0000:04:08.0", "0000:04:10.0", "0000:00:02.0"}
+    far = run.finding("layout.misplaced", "0000:05:00.0")
+    assert (far.state, far.severity) == ("fail", "info")
+    assert far.reason.endswith("goes through the root complex, whatever ACS says")
 
 
 # F01: others than root see 64 bytes, and lspci says so.
