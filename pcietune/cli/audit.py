@@ -48,7 +48,12 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", help="Write the findings as a JUnit file, too."),
+        typer.Option(
+            "--junit",
+            metavar="FILE",
+            readable=False,
+            help="Write the findings as a JUnit file, too.",
+        ),
     ] = None,
     strict: StrictOption = False,
     passes: PassesOption = False,
@@ -77,15 +82,16 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(strict=strict, tells_channels=as_json)
+    place: Path | None = None
     with collecting(outcome):
+        place = _checked(junit)
         selection = _selection(only or [], skip or [], device or [])
-        _check_place(junit)
         typed = None if mode is None else ModeName(mode)
         with open_host(source) as host, told(host):
             judge(host, Request(profile, typed, selection=selection), outcome)
-    if junit is not None:
+    if place is not None:
         with collecting(outcome):
-            _write_junit(junit, outcome)
+            _write_junit(place, outcome)
     print_outcome(
         outcome,
         outcome.exit_code(),
@@ -112,11 +118,18 @@ def _selection(only: list[str], skip: list[str], devices: list[str]) -> "Selecti
     return Selection(tuple(only), tuple(skip), tuple(devices))
 
 
-def _check_place(junit: Path | None) -> None:
+def _checked(junit: Path | None) -> Path | None:
+    """Return where a JUnit file is wanted.
+
+    Raises:
+        BadInputError: None can be there.
+        NotPermittedError: This user may not look there.
+    """
     from pcietune.host.result_file import check_place
 
     if junit is not None:
         check_place(junit)
+    return junit
 
 
 def _write_junit(file: Path, outcome: "Outcome") -> None:

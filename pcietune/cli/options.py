@@ -33,6 +33,7 @@ FromOption = Annotated[
     typer.Option(
         "--from",
         metavar="FILE|DIR",
+        readable=False,  # whether it is, we say ourselves, with an exit code that tells it
         help="Look at a recorded host instead of this machine: an archive of `pcietune record`, or"
         " what `lspci -D -xxxx` printed, with further --from for the rest of the same host.",
     ),
@@ -61,7 +62,12 @@ ForceAtsOption = Annotated[
 ]
 ToOption = Annotated[
     Path | None,
-    typer.Option("--to", metavar="FILE", help="With --from: the archive to write the result to."),
+    typer.Option(
+        "--to",
+        metavar="FILE",
+        readable=False,
+        help="With --from: the archive to write the result to.",
+    ),
 ]
 InPlaceOption = Annotated[
     bool, typer.Option("--in-place", help="With --from: write the result back to the recording.")

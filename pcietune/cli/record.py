@@ -9,7 +9,9 @@ from pcietune.cli.options import FromOption
 
 
 def record(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive to write.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", readable=False, help="The archive to write.")
+    ],
     source: FromOption = None,
 ) -> None:
     """Write a host archive: all that pcietune reads, and nothing personal.

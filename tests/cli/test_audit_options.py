@@ -182,6 +182,15 @@ def test_a_junit_file_without_a_place_is_bad_input_before_anything_is_read(
     assert "no host" not in run.stderr
 
 
+def test_a_wrong_place_for_the_junit_file_is_told_once(pcietune: Pcietune, tmp_path: Path) -> None:
+    one_switch(tmp_path)
+
+    run = pcietune("audit", "--from", tmp_path, *VM, "--junit", tmp_path)
+
+    assert run.exit_code == 4
+    assert run.stderr.count("pcietune: ") == 1
+
+
 def test_a_junit_file_that_cannot_be_written_is_told_in_the_document(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:

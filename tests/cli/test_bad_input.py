@@ -1,9 +1,11 @@
 """What a user may get wrong: each with its message, its hint and its exit code."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from cli.in_process import Pcietune
+from host.hindered import as_nobody
 from trees.machines import one_switch
 
 SUMMARY = "Any NVIDIA GPUs and ConnectX or BlueField NICs below common PCIe switches"
@@ -186,6 +188,19 @@ def test_a_recording_that_does_not_exist_is_named(pcietune: Pcietune, tmp_path: 
         f"pcietune: {missing}: there is no such file or directory\n"
         "  try: name a file that pcietune record or lspci -D -xxxx made\n"
     )
+
+
+def test_a_recording_that_this_user_may_not_read_is_not_permitted(pcietune: Pcietune) -> None:
+    with TemporaryDirectory() as reachable:
+        Path(reachable).chmod(0o755)
+        file = Path(reachable, "host.tar")
+        file.touch(0o000)
+
+        with as_nobody():
+            run = pcietune("audit", "--from", file, "--mode", "vm")
+
+    assert run.exit_code == 5
+    assert "try: run pcietune as root" in run.stderr
 
 
 def test_a_file_that_is_no_archive_is_refused(pcietune: Pcietune, tmp_path: Path) -> None:

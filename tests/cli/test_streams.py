@@ -4,6 +4,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -130,6 +131,31 @@ def _interrupt_until_it_ends(process: subprocess.Popen[str]) -> None:
         except subprocess.TimeoutExpired:
             continue
         return
+
+
+STRUCK_WHILE_LOADING = """
+import os, signal, sys
+from pcietune.__main__ import main
+
+class Strike:
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Strike())
+main()
+"""
+
+
+def test_an_interrupt_while_it_loads_ends_it_in_silence() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", STRUCK_WHILE_LOADING],
+        capture_output=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
 
 
 def test_an_interrupt_while_it_reads_exits_130_in_silence(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ def as_nobody() -> Iterator[None]:
     """Be nobody for a while, unless this is no root that could be."""
     root = os.geteuid() == 0
     if root:
-        os.seteuid(_NOBODY)
+        os.setresuid(_NOBODY, _NOBODY, 0)  # access(2) asks for the real user
     try:
         yield
     finally:
         if root:
-            os.seteuid(0)
+            os.setresuid(0, 0, 0)
