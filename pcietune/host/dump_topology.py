@@ -14,6 +14,8 @@ _HEADER_TYPE = 0x0E
 _LAYOUT = 0x7F  # bits 6:0 of Header Type
 _BRIDGES = (1, 2)  # PCI-to-PCI and CardBus: both have their bus numbers in the same place
 _PRIMARY, _SECONDARY, _SUBORDINATE = 0x18, 0x19, 0x1A
+_ID_SIZE = 2  # bytes of the Vendor ID
+_ID_OF_A_VF = b"\xff\xff"  # and of what does not answer
 _HINT = "dump the host again; a bridge whose bus numbers are wrong may be in reset"
 
 
@@ -45,7 +47,9 @@ def ports_above(functions: Iterable[DumpedFunction]) -> Mapping[PciAddress, tupl
     for members in of_domain.values():
         owners = _owners([b for f in members if (b := _bridge(f)) is not None])
         chains = _chains(owners)
-        found |= {f.address: chains[f.address.bus] for f in members}
+        for function in members:
+            _check_place(function, owners[function.address.bus])
+            found[function.address] = chains[function.address.bus]
     return found
 
 
@@ -110,6 +114,22 @@ def _check(bridge: _Bridge, above: _Bridge) -> None:
         raise bridge.function.place.refused(
             f"the bridges {bridge} and {above} claim the same buses", hint=_HINT
         )
+
+
+def _check_place(function: DumpedFunction, above: _Bridge | None) -> None:
+    """Refuse a function whose bridge is missing; VFs may be on buses that no bridge leads to.
+
+    Raises:
+        BadInputError: Its bus is among those below a bridge, but no bridge's secondary one.
+    """
+    bus = function.address.bus
+    if above is None or bus == above.secondary or function.data[:_ID_SIZE] == _ID_OF_A_VF:
+        return
+    raise function.place.refused(
+        f"{function.address}: no bridge here leads to bus {bus:02x}: one between it and {above} is "
+        "missing, or does not answer",
+        hint="dump all functions at once: lspci -D -xxxx",
+    )
 
 
 def _chains(owners: Sequence[_Bridge | None]) -> list[tuple[PciAddress, ...]]:

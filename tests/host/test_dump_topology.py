@@ -96,6 +96,15 @@ def test_a_bridge_as_no_kernel_leaves_it_is_refused(
     )
 
 
+@pytest.mark.parametrize("missing", ["0000:21:00.0", "0000:22:00.0", "0000:22:04.0"])
+def test_a_dump_that_lacks_a_bridge_between_others_is_refused(tmp_path: Path, missing: str) -> None:
+    blocks = dump(one_switch_functions()).split("\n\n")
+
+    said = refused(tmp_path, "\n\n".join(b for b in blocks if not b.startswith(missing)))
+
+    assert "is missing, or does not answer" in said
+
+
 @pytest.mark.parametrize(
     ("others", "said"),
     [
