@@ -21,6 +21,8 @@ from pcietune.tune.vfio_use import ISOLATION
 
 _NOTHING = AcsControl(0)
 _CHECKED = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
+_NEVER_ISOLATING = (PortType.PCIE_TO_PCI_BRIDGE, PortType.PCI_TO_PCIE_BRIDGE)
+"""Linux looks for no ACS in them, whatever they have (drivers/pci/pci.c, pci_acs_enabled)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def _opening(host: HostAccess, fabric: Fabric, suspect: PciFunction) -> Opening 
     if not suspect.is_pci_bridge:
         return _between_functions(host, fabric, suspect)
     kind = fabric.port_type(suspect)
-    if kind is PortType.PCIE_TO_PCI_BRIDGE:
+    if kind in _NEVER_ISOLATING:
         inside = _endpoints(fabric, suspect)
         return Opening(suspect, None, inside, inside) if len(inside) > 1 else None
     several = kind is PortType.UPSTREAM_PORT and bool(companions(host, fabric, suspect))

@@ -129,6 +129,11 @@ def device_control(data: bytes) -> int:
     return register(data, offset + DEVICE_CONTROL)
 
 
+def max_payload(data: bytes) -> int:
+    """Return Max_Payload_Size in bytes; errors as ``device_control``."""
+    return 128 << (device_control(data) >> 5 & 0x7)
+
+
 def _byte(data: bytes, offset: int) -> int:
     return _unpacked("<B", data, offset)
 

@@ -30,7 +30,9 @@ from pcietune.tune.match import insist
 _UPSTREAM_PORT = "0000:21:00.0"
 _FUNCTIONS = (ROOT_PORT, _UPSTREAM_PORT, GPU_PORT, NIC_PORT, GPU, NIC)
 _TUNED = 0x005D  # what Linux sets, and DirectTrans
-_CHANGE = struct.Struct(">BHB")  # which function, offset, new value
+_CHANGE = struct.Struct(">BHB")  # which function and how, offset, new value
+_CUT = 0x80  # the function ends at the offset
+_FILL = 0x40  # it reads as the value from the offset on
 _MODES = {b"v": ModeName.VM, b"b": ModeName.BAREMETAL}
 _ISOLATED = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+", "EgressCtrl-", "TransBlk-")
 
@@ -83,6 +85,8 @@ def check_pass(finding: Finding, registers: Registers) -> None:
     elif finding.id == "device.relaxed-ordering":
         bit = specification.RELAXED_ORDERING
         _insist(finding.id, lambda: specification.device_control(registers[address]) & bit)
+    elif finding.id == "path.max-payload":
+        _insist(finding.id, lambda: _payload_fits(registers, address))
     elif finding.id == "group.isolation":
         for port in (GPU_PORT, NIC_PORT):
             _insist(finding.id, partial(_is, registers[port], "ReqRedir+"))
@@ -105,6 +109,9 @@ def seeds() -> Iterable[bytes]:
     """Yield changes of every register that is judged, bit by bit, in both modes."""
     for mode in _MODES:
         yield mode
+        yield from (mode + _CHANGE.pack(_FILL | n, 0, 0xFF) for n in range(len(_FUNCTIONS)))
+        yield from (mode + _CHANGE.pack(_CUT | n, 0x40, 0) for n in range(len(_FUNCTIONS)))
+        yield from (mode + _CHANGE.pack(_CUT | n, 0x100, 0) for n in range(len(_FUNCTIONS)))
         for number, address in enumerate(_FUNCTIONS):
             for offset in _judged_offsets(_host().before[address]):
                 value = _host().before[address][offset]
@@ -137,6 +144,21 @@ def _is(data: bytes, wanted: str) -> bool:
     return specification.acs_bit_is(data, wanted[:-1], on=wanted.endswith("+"))
 
 
+def _payload_fits(registers: Registers, sender: str) -> bool:
+    """Return whether all that take what a GPU or NIC sends take that much; conventional PCI does.
+
+    All but the port above its peer, whose peer takes no more.
+    """
+    beside = GPU_PORT if sender == NIC else NIC_PORT
+    takers = [registers[address] for address in _FUNCTIONS if address != beside]
+    sizes = [specification.max_payload(taker) for taker in takers if _is_express(taker)]
+    return all(specification.max_payload(registers[sender]) <= size for size in sizes)
+
+
+def _is_express(data: bytes) -> bool:
+    return specification.capability(data, specification.EXPRESS) is not None
+
+
 class _Host:
     """A host as wanted, in files that are changed in place.
 
@@ -158,8 +180,13 @@ class _Host:
         registers = {address: bytearray(data) for address, data in self.before.items()}
         whole = len(changes) // _CHANGE.size * _CHANGE.size
         for number, offset, value in _CHANGE.iter_unpack(changes[:whole]):
-            data = registers[_FUNCTIONS[number % len(_FUNCTIONS)]]
-            data[offset % len(data)] = value
+            data = registers[_FUNCTIONS[number % _FILL % len(_FUNCTIONS)]]
+            if number & _CUT:
+                del data[offset:]
+            elif number & _FILL:
+                data[offset:] = bytes([value]) * len(data[offset:])
+            else:
+                data[offset : offset + 1] = bytes([value]) * len(data[offset : offset + 1])
         for address, data in registers.items():
             if self._now[address] != data:
                 self._now[address] = bytes(data)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trees.config import ENDPOINT, PCIE_TO_PCI_BRIDGE, ConfigBuilder
+from trees.config import ENDPOINT, PCI_TO_PCIE_BRIDGE, PCIE_TO_PCI_BRIDGE, ConfigBuilder
 from trees.fabrics import cascade
-from trees.function import ACS_CAPABLE, Function, downstream_port, nic, root_port
+from trees.function import ACS_BY_LINUX, ACS_CAPABLE, Function, downstream_port, nic, root_port
 from trees.groups import into_group
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -247,6 +247,19 @@ def test_a_bridge_to_conventional_pci_isolates_nothing_below_it(tmp_path: Path) 
     )
 
     assert "0000:23:01.0" in {str(f.subject.address) for f in _isolation(tree)}
+
+
+@pytest.mark.parametrize("kind", [PCIE_TO_PCI_BRIDGE, PCI_TO_PCIE_BRIDGE])
+def test_a_bridge_to_or_from_conventional_pci_isolates_nothing_though_it_has_acs(
+    tmp_path: Path, kind: int
+) -> None:
+    config = ConfigBuilder("104c:8240", 0x060400).power_management().express(kind)
+    bridge = Function(ROOT_PORT, config.acs(ACS_CAPABLE, ACS_BY_LINUX), driver="pcieport")
+
+    findings = _isolation(one_switch(tmp_path, instead=[bridge]))
+
+    assert ROOT_PORT in {str(f.subject.address) for f in findings}
+    assert not any(_is_pass(f) for f in findings)
 
 
 def test_a_group_from_before_the_ports_isolated_is_told(tmp_path: Path) -> None:
