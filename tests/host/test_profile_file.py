@@ -12,15 +12,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError, ExitCode
+from pcietune.host.host_files import HostFiles
 from pcietune.host.profile_file import lint_file, lint_profile, load_profile, parse_profile
 from pcietune.host.profile_schema import ProfileSchema
 from pcietune.host.profile_source import ProfileSource
-from pcietune.host.profile_store import shipped_profiles
+from pcietune.host.profile_store import Profiles, shipped_profiles
 
 P = ProfileSource.of_file("p.yaml")
 BROKEN = Path(__file__).parent / "broken_profiles"
 DOUBTFUL = Path(__file__).parent / "doubtful_profiles"
 SHIPPED = [pytest.param(path, id=path.stem) for path in sorted(shipped_profiles().iterdir())]
+PARENTS = Profiles(HostFiles(Path(__file__).parent, recorded=False), shipped_profiles())
 BROKEN_PROFILES = [pytest.param(path, id=path.stem) for path in sorted(BROKEN.glob("*.yaml"))]
 
 
@@ -96,7 +98,7 @@ def test_lint_warns_of_what_is_well_formed_but_doubtful() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED)
 def test_a_shipped_profile_gives_lint_nothing_to_say(path: Path) -> None:
-    assert lint_file(str(path)) == []
+    assert lint_file(str(path), PARENTS) == []
 
 
 def test_the_formats_json_schema_has_lspcis_names_with_their_signs() -> None:
@@ -176,7 +178,7 @@ def test_a_profile_with_one_value_replaced_loads_or_is_bad_input(
 
 def _load_or_refuse(data: bytes) -> None:
     try:
-        parse_profile(data, P)
+        parse_profile(data, P, PARENTS)
     except BadInputError as refusal:
         assert all(line.startswith("p.yaml:") for line in str(refusal).split("\n"))  # noqa: PT017 -- either way is right
     else:
