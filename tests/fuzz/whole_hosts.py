@@ -106,29 +106,24 @@ def check_as_wanted(registers: Registers) -> None:
 
 
 def seeds() -> Iterable[bytes]:
-    """Yield changes of every register that is judged, bit by bit, in both modes."""
-    for mode in _MODES:
-        yield mode
-        yield from (mode + _CHANGE.pack(_FILL | n, 0, 0xFF) for n in range(len(_FUNCTIONS)))
-        yield from (mode + _CHANGE.pack(_CUT | n, 0x40, 0) for n in range(len(_FUNCTIONS)))
-        yield from (mode + _CHANGE.pack(_CUT | n, 0x100, 0) for n in range(len(_FUNCTIONS)))
-        for number, address in enumerate(_FUNCTIONS):
-            for offset in _judged_offsets(_host().before[address]):
-                value = _host().before[address][offset]
-                yield mode + b"".join(
-                    _CHANGE.pack(number, offset, value ^ 1 << bit) for bit in range(8)
-                )
+    """Yield each register that is judged as 0 and as 1s, and functions that end or are silent."""
+    yield from _MODES
+    for number, address in enumerate(_FUNCTIONS):
+        changes = [(_FILL | number, 0, 0xFF), (_CUT | number, 0x40, 0), (_CUT | number, 0x100, 0)]
+        for offset in _judged_offsets(_host().before[address]):
+            changes += [(number, offset, 0x00), (number, offset, 0xFF)]
+        yield from (b"v" + _CHANGE.pack(*change) for change in changes)
 
 
 def _judged_offsets(data: bytes) -> Iterable[int]:
-    yield from (0x00, 0x06, 0x34, 0x100)
+    """Yield where the bytes stand that an audit looks at."""
     express = specification.capability(data, specification.EXPRESS)
+    assert express is not None
+    yield from (0x06, 0x34, express, express + 0x02, express + 0x08, 0x100)
     for kind in (specification.ACS, specification.ATS):
         offset = specification.extended(data, kind)
         if offset is not None:
-            yield from range(offset, offset + 8)
-    if express is not None:
-        yield from (express, express + 1, express + 2, express + 8, express + 9)
+            yield from range(offset + 0x04, offset + 0x08)
 
 
 def _insist(what: str, holds: Callable[[], object]) -> None:
