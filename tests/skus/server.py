@@ -72,8 +72,8 @@ class Server:
             yield replace(nvswitch(f"0000:{0xD3 + number:02x}:00.0", below=port), config=config)
 
     def _switch(self, number: int) -> Iterator[Function]:
-        """Yield one switch, from bus 20, 40, 60 ... on, and what is below it."""
-        bus = 0x20 * (number + 1)
+        """Yield one switch, from bus 20, 40 ... on, of many 10, 20 ..., and what is below it."""
+        bus = (0x20 if self.switches <= 4 else 0x10) * (number + 1)
         root, top = f"0000:{bus:02x}:01.0", f"0000:{bus + 1:02x}:00.0"
         yield root_port(root, acs=self._acs(_ACS_FOR_VMS))
         yield upstream_port(top, below=root)

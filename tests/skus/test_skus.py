@@ -187,6 +187,17 @@ def test_an_nvswitch_is_one_by_its_class_whatever_its_id(
     assert run.finding("layout.nvswitch", "host").found.text == "4 NVSwitches"
 
 
+def test_a_hopper_board_may_have_a_switch_for_each_gpu_and_its_nic(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    # Azure/azhpc-images, topology/ndv5-topo.xml: 8 switches with one H100 and one NIC each
+    server = replace(_server(BY_NAME["h100-sxm5-8gpu"]), switches=8, gpus_each=1, nics_each=1)
+
+    run = _audit(pcietune, server, tmp_path)
+
+    assert (run.exit_code, run.failing()) == (0, set())
+
+
 def test_nvswitches_alone_make_no_hgx_server(pcietune: Pcietune, tmp_path: Path) -> None:
     server = replace(BY_NAME["gpu-rdma"].server, nvswitches=["10de:22a3"] * 4)
 
