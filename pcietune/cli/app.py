@@ -23,6 +23,7 @@ from pcietune.cli import (
     status,
     topo,
 )
+from pcietune.cli.interrupts import ignored_from_now_on
 from pcietune.errors import ExitCode, PcietuneError
 
 _EPILOG = (
@@ -93,4 +94,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run())
+    code = run()
+    ignored_from_now_on()
+    sys.exit(code)

@@ -37,3 +37,9 @@ def held_back() -> Iterator[Interrupts]:
     finally:
         for wish, handler in before.items():
             signal.signal(wish, handler)
+
+
+def ignored_from_now_on() -> None:
+    """Let no signal change the exit code while Python ends: what was done is told already."""
+    for wish in _WISHES:
+        signal.signal(wish, signal.SIG_IGN)

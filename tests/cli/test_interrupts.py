@@ -46,6 +46,35 @@ def words(host: TreeHost) -> list[int]:
     return [word(host, address) for address in PORTS]
 
 
+STRUCK_WHILE_ENDING = """
+import atexit, os, signal, sys
+from pcietune.__main__ import main
+
+atexit.register(os.kill, os.getpid(), signal.Signals[sys.argv.pop()])
+main()
+"""
+
+
+@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_after_all_is_told_does_not_change_the_exit_code(
+    tmp_path: Path, signal: str
+) -> None:
+    host = two_switches(tmp_path)
+
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-c", STRUCK_WHILE_ENDING),
+            *(*APPLY, "--from", str(host.root), "--in-place", signal),
+        ],
+        capture_output=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert words(host) == [TUNED] * 4
+
+
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_between_two_writes_undoes_the_run_and_exits_130(
     tmp_path: Path, signal: str
