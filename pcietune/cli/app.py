@@ -23,7 +23,7 @@ from pcietune.cli import (
     status,
     topo,
 )
-from pcietune.cli.interrupts import ignored_from_now_on
+from pcietune.cli.interrupts import all_alike_from_now_on, ignored_from_now_on
 from pcietune.errors import ExitCode, PcietuneError
 
 _EPILOG = (
@@ -94,6 +94,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    all_alike_from_now_on()
     code = run()
     ignored_from_now_on()
     sys.exit(code)

@@ -39,6 +39,16 @@ def held_back() -> Iterator[Interrupts]:
             signal.signal(wish, handler)
 
 
+def all_alike_from_now_on() -> None:
+    """Let SIGTERM and SIGHUP end the process as Ctrl-C does, which leaves nothing unpacked behind.
+
+    A signal that is ignored, as nohup has it, stays ignored.
+    """
+    for wish in _WISHES:
+        if signal.getsignal(wish) is signal.SIG_DFL:
+            signal.signal(wish, signal.default_int_handler)
+
+
 def ignored_from_now_on() -> None:
     """Let no signal change the exit code while Python ends: what was done is told already."""
     for wish in _WISHES:

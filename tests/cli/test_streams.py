@@ -171,6 +171,25 @@ def test_an_interrupt_while_it_reads_exits_130_in_silence(tmp_path: Path) -> Non
     assert ended == (130, "", "")
 
 
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGHUP])
+def test_what_was_unpacked_is_removed_when_it_is_told_to_stop(
+    tmp_path: Path, stop: signal.Signals
+) -> None:
+    archive, temporary = tmp_path / "host.tar", tmp_path / "temporary"
+    os.mkfifo(archive)
+    temporary.mkdir()
+
+    process = start("audit", "--from", archive, environment={"TMPDIR": str(temporary)})
+    writer = _open_once_it_is_read(archive, process)
+    assert len(list(temporary.iterdir())) == 1
+    process.send_signal(stop)
+    ended = finish(process)
+    os.close(writer)
+
+    assert ended == (130, "", "")
+    assert list(temporary.iterdir()) == []
+
+
 def test_an_interrupt_while_it_waits_for_another_exits_130(tmp_path: Path) -> None:
     one_switch(tmp_path)
     (tmp_path / "run/pcietune").mkdir(parents=True)
