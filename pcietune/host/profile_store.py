@@ -102,7 +102,12 @@ class Profiles:
             yield ProfileSource(name, Origin.SHIPPED, str(ours[name]))
 
     def _ours(self) -> dict[str, Path]:
-        return {path.stem: path for path in self._shipped.glob(f"[!.]*{_SUFFIX}")}
+        try:
+            return {path.stem: path for path in self._shipped.glob(f"[!.]*{_SUFFIX}")}
+        except OSError as error:
+            raise BadInputError(
+                f"{self._shipped}: {error.strerror}", hint="install pcietune anew"
+            ) from error
 
     def _sites(self) -> dict[str, Path]:
         folder = Path(self._files.path(SITE_PROFILES))
