@@ -89,11 +89,11 @@ def _apply(
     from pcietune.cli.judging import judge, look_again, record_of_this_boot, this_boot
     from pcietune.cli.progress import told
     from pcietune.cli.remembering import keep_trials
-    from pcietune.host.undo_log import UndoLog
-    from pcietune.tune import apply as applying
-    from pcietune.tune import plan as planning
-    from pcietune.tune.adopt import adopt, newly_found
-    from pcietune.tune.channels import check_ways
+    from pcietune.host.run.undo_log import UndoLog
+    from pcietune.tune.change import apply as applying
+    from pcietune.tune.change import plan as planning
+    from pcietune.tune.change.adopt import adopt, newly_found
+    from pcietune.tune.change.channels import check_ways
 
     with told(host):
         judge(host, request, outcome)

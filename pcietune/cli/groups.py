@@ -32,10 +32,10 @@ def groups(
     from pcietune.host.source import open_host
     from pcietune.report.groups import groups_document, groups_lines
     from pcietune.report.outcome import Outcome
-    from pcietune.tune.group_view import view_groups
-    from pcietune.tune.group_warnings import group_warnings
-    from pcietune.tune.roles import assign_roles
-    from pcietune.tune.survey import survey
+    from pcietune.tune.match.roles import assign_roles
+    from pcietune.tune.match.survey import survey
+    from pcietune.tune.view.group_warnings import group_warnings
+    from pcietune.tune.view.groups import view_groups
 
     outcome = Outcome()
     with open_host(source) as host:

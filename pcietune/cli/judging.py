@@ -15,11 +15,11 @@ from pcietune.errors import (
     SwitchedOffError,
 )
 from pcietune.host.off_switch import why_switched_off
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.store import Profiles, shipped_profiles
+from pcietune.host.run.undo_log import read_undo_record
 from pcietune.host.settings_file import load_settings
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.trust import check_profile_trusted, check_tree_trusted
-from pcietune.host.undo_log import read_undo_record
 from pcietune.model.ats_proof import NO_TRIALS, AtsTrials
 from pcietune.model.fabric import Fabric
 from pcietune.model.profile import ModeName, Profile
@@ -28,10 +28,10 @@ from pcietune.model.settings import Settings
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.report.outcome import Outcome
-from pcietune.tune.audit import Audit, Memory, audit
-from pcietune.tune.channels import channels
-from pcietune.tune.match import find_profile, insist
-from pcietune.tune.survey import concerned, survey
+from pcietune.tune.audit.audit import Audit, Memory, audit
+from pcietune.tune.change.channels import channels
+from pcietune.tune.match.choose import find_profile, insist
+from pcietune.tune.match.survey import concerned, survey
 
 _SETTINGS = "etc/pcietune"
 

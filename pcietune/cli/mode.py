@@ -68,9 +68,9 @@ def _change(
     """Return the steps; None if there is no GPU here."""
     from pcietune.cli.judging import Request, decided, describe, judge_by, recognise
     from pcietune.model.switch_group import switch_groups
-    from pcietune.tune.mode_settings import named_groups, towards
-    from pcietune.tune.mode_steps import mode_steps
-    from pcietune.tune.roles import assign_roles
+    from pcietune.tune.match.roles import assign_roles
+    from pcietune.tune.mode.settings import named_groups, towards
+    from pcietune.tune.mode.steps import mode_steps
 
     describe(host, outcome)
     settings = decided(host, outcome)

@@ -32,7 +32,7 @@ def plan(  # noqa: PLR0913 -- one parameter per option
     from pcietune.model.profile import ModeName
     from pcietune.report import text, writes_text
     from pcietune.report.outcome import Outcome
-    from pcietune.tune import plan as planning
+    from pcietune.tune.change import plan as planning
 
     outcome = Outcome(tells_channels=as_json)
     with collecting(outcome), open_host(source) as host, told(host):

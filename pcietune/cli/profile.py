@@ -26,7 +26,7 @@ def list_profiles(source: FromOption = None) -> None:
     """
     from pcietune.cli import show
     from pcietune.errors import ExitCode, PcietuneError
-    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.profiles.store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
 
     broken = []
@@ -62,8 +62,8 @@ def show_profile(
     `pcietune profile show gpu-rdma > /etc/pcietune/profiles.d/ours.yaml`
     """
     from pcietune.cli import show
-    from pcietune.host.profile_store import Profiles, shipped_profiles
-    from pcietune.host.resolved_profile import resolved_text
+    from pcietune.host.profiles.resolved import resolved_text
+    from pcietune.host.profiles.store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
 
     with open_host(source) as host:
@@ -87,10 +87,10 @@ def lint(
     """
     from pcietune.cli import show
     from pcietune.errors import ExitCode, PcietuneError
-    from pcietune.host.profile_file import lint_file
-    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.profiles.file import lint_file
+    from pcietune.host.profiles.store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
-    from pcietune.host.yaml_nodes import Complaint
+    from pcietune.host.yaml.nodes import Complaint
 
     unread = []
     complaints: list[Complaint] = []

@@ -22,12 +22,12 @@ def learn(
     `pcietune profile learn > our-server.yaml`
     """
     from pcietune.cli import show
-    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.profiles.store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
     from pcietune.report.learned_profile import learned_profile
-    from pcietune.tune import learn as learning
-    from pcietune.tune.match import match_profile
-    from pcietune.tune.survey import concerned, survey
+    from pcietune.tune.match import learn as learning
+    from pcietune.tune.match.choose import match_profile
+    from pcietune.tune.match.survey import concerned, survey
 
     with open_host(source) as host:
         learned = learning.learn(host)

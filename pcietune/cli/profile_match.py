@@ -12,12 +12,12 @@ def match(source: FromOption = None, *, as_json: JsonOption = False) -> None:
     """
     from pcietune.cli import show
     from pcietune.errors import ExitCode, NoProfileError
-    from pcietune.host.profile_store import Profiles, shipped_profiles
+    from pcietune.host.profiles.store import Profiles, shipped_profiles
     from pcietune.host.source import open_host
     from pcietune.report import matches
     from pcietune.report.json_text import encode
-    from pcietune.tune.match import choose, match_profile
-    from pcietune.tune.survey import concerned, survey
+    from pcietune.tune.match.choose import choose, match_profile
+    from pcietune.tune.match.survey import concerned, survey
 
     chosen, undecided = None, []
     with open_host(source) as host:

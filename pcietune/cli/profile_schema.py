@@ -16,6 +16,6 @@ def schema(
     `pcietune profile schema > pcietune-profile.schema.json`
     """
     from pcietune.cli import show
-    from pcietune.host.format_schema import profile_json_schema, settings_json_schema
+    from pcietune.host.profiles.format_schema import profile_json_schema, settings_json_schema
 
     show.document(settings_json_schema() if settings else profile_json_schema())

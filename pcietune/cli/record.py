@@ -25,7 +25,7 @@ def record(
     from pcietune.cli import show
     from pcietune.cli.progress import told
     from pcietune.errors import ExitCode, NotPermittedError
-    from pcietune.host.recording import record as write_archive
+    from pcietune.host.recordings.recording import record as write_archive
     from pcietune.host.source import open_host
 
     with open_host(source) as host, told(host):

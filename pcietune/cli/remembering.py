@@ -2,10 +2,10 @@
 
 from pcietune.cli import show
 from pcietune.errors import PcietuneError
-from pcietune.host import ats_proofs
+from pcietune.host.run import ats_proofs
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.ats_proof import AtsTrials
-from pcietune.tune.apply import Applied
+from pcietune.tune.change.apply import Applied
 
 
 def trials_of(host: SysfsHost) -> AtsTrials:

@@ -62,10 +62,10 @@ def _restore(
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import describe, this_boot
     from pcietune.errors import BadInputError
-    from pcietune.host.undo_log import UndoLog, read_undo_record
+    from pcietune.host.run.undo_log import UndoLog, read_undo_record
     from pcietune.model.undo import UndoRecord
-    from pcietune.tune import restore as restoring
-    from pcietune.tune.channels import check_registers
+    from pcietune.tune.change import restore as restoring
+    from pcietune.tune.change.channels import check_registers
 
     describe(host, outcome)
     boot_id = this_boot(host)

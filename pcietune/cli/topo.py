@@ -34,9 +34,9 @@ def topo(
     from pcietune.host.source import open_host
     from pcietune.report.outcome import Outcome
     from pcietune.report.topology import plain_lines, topology_document, trees
-    from pcietune.tune.roles import assign_roles
-    from pcietune.tune.survey import survey
-    from pcietune.tune.topology import topology
+    from pcietune.tune.match.roles import assign_roles
+    from pcietune.tune.match.survey import survey
+    from pcietune.tune.view.topology import topology
 
     outcome = Outcome()
     with open_host(source) as host, told(host):

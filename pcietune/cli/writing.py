@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pcietune.cli import show
 from pcietune.errors import BadInputError
-from pcietune.host.archive import pack
-from pcietune.host.lock import locked
+from pcietune.host.recordings.archive import pack
 from pcietune.host.result_file import check_place
+from pcietune.host.run.lock import locked
 from pcietune.host.source import is_recording, open_host
 from pcietune.host.sysfs import SysfsHost
 

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from pcietune.host.dmar import read_dmar
+from pcietune.host.firmware.dmar import read_dmar
+from pcietune.host.firmware.iort import read_iort
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import read_groups, read_units
-from pcietune.host.iort import read_iort
 from pcietune.host.numa import read_numa_nodes
 from pcietune.model.platform import Lockdown, Platform
 

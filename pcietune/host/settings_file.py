@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from pcietune.host.host_files import HostFiles
-from pcietune.host.yaml_nodes import Complaint, DocumentError, read_document
-from pcietune.host.yaml_schema import Document, read
+from pcietune.host.yaml.nodes import Complaint, DocumentError, read_document
+from pcietune.host.yaml.schema import Document, read
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
 

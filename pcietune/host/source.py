@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pcietune.errors import BadInputError, NotPermittedError
-from pcietune.host.archive import damage_named, is_archive, opened, unpack_stream
-from pcietune.host.dump_tree import write_tree
+from pcietune.host.dumps.host_texts import HostTexts
+from pcietune.host.dumps.supplement import supplement
+from pcietune.host.dumps.text_lines import text_lines
+from pcietune.host.dumps.tree import write_tree
 from pcietune.host.functions import DEVICES
 from pcietune.host.host_files import HostFiles
-from pcietune.host.host_texts import HostTexts
-from pcietune.host.manifest import read_manifest
-from pcietune.host.supplement import supplement
+from pcietune.host.recordings.archive import damage_named, is_archive, opened, unpack_stream
+from pcietune.host.recordings.manifest import read_manifest
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
-from pcietune.host.text_lines import text_lines
 
 _LIVE_ROOT = Path("/")
 _NAME_ONE = "name a file that pcietune record or lspci -D -xxxx made"

@@ -14,7 +14,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import GROUPS
 from pcietune.host.kernel_file import write_kernel_file
 from pcietune.host.platform import read_config_acs, read_platform
-from pcietune.host.recorded_config import RecordedConfigSpace, Unread
+from pcietune.host.recordings.recorded_config import RecordedConfigSpace, Unread
 from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.platform import Platform
 from pcietune.registers.fields import MaskedWrite

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from pcietune.errors import BadInputError
-from pcietune.host.profile_source import LoadedProfile, Origin
+from pcietune.host.profiles.source import LoadedProfile, Origin
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ROOT = 0  # user id

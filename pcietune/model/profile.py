@@ -1,6 +1,6 @@
 """A profile: how to recognise a kind of host, the roles of its functions, what each mode wants.
 
-These are the meanings; the YAML that they are read from is pcietune.host.profile_file's subject.
+These are the meanings; the YAML that they are read from is pcietune.host.profiles.file's subject.
 """
 
 from collections.abc import Mapping

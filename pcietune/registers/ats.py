@@ -74,6 +74,4 @@ class Ats(CapabilityRegisters):
 
     def write_enable(self) -> MaskedWrite:
         """Return the write that sets Enable and leaves the Smallest Translation Unit as it is."""
-        return MaskedWrite(
-            offset=self.control_offset, width=2, value=ENABLE_MASK, mask=ENABLE_MASK
-        )
+        return MaskedWrite(offset=self.control_offset, width=2, value=ENABLE_MASK, mask=ENABLE_MASK)

@@ -14,7 +14,7 @@ from pcietune.model.platform import Lockdown
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce
 from pcietune.model.severity import Severity
-from pcietune.tune.channels import ChannelState
+from pcietune.tune.change.channels import ChannelState
 
 SCHEMA: Final = 1
 

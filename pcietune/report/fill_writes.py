@@ -10,9 +10,9 @@ from pcietune.registers.ats import ENABLE_MASK
 from pcietune.report.document import ResidualDocument, WriteDocument
 from pcietune.report.outcome import Outcome
 from pcietune.report.written import Written, writes
-from pcietune.tune.plan import REGISTER as ACS_CONTROL
-from pcietune.tune.plan_ats import REGISTER as ATS_CONTROL
-from pcietune.tune.put_back import GROUP_TYPE
+from pcietune.tune.change.plan import REGISTER as ACS_CONTROL
+from pcietune.tune.change.plan_ats import REGISTER as ATS_CONTROL
+from pcietune.tune.change.put_back import GROUP_TYPE
 
 
 def write_documents(outcome: Outcome) -> list[WriteDocument]:

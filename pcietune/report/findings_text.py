@@ -7,7 +7,7 @@ from itertools import groupby
 from pcietune.model.finding import Finding, Remedy, State
 from pcietune.model.severity import Severity
 from pcietune.report.outcome import Outcome
-from pcietune.tune.judge_redirection import ID as REDIRECTION
+from pcietune.tune.audit.judge_redirection import ID as REDIRECTION
 
 _LONG_REMEDY = 200  # characters; told once
 _MOST_REMEDIES = 2  # of findings that differ in their subject only

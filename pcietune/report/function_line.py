@@ -4,8 +4,8 @@ from pcietune.model.function import FunctionState, LinkState
 from pcietune.model.not_known import NOT_KNOWN, NotKnown
 from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
 from pcietune.registers.express import PortType
-from pcietune.tune.function_registers import AcsRegisters, AtsRegisters
-from pcietune.tune.topology import Node
+from pcietune.tune.view.function_registers import AcsRegisters, AtsRegisters
+from pcietune.tune.view.topology import Node
 
 _PORT_NAMES = {
     PortType.ROOT_PORT: "root port",

@@ -8,7 +8,7 @@ from pcietune import __version__
 from pcietune.model.not_known import NOT_KNOWN
 from pcietune.report.class_names import class_name
 from pcietune.report.json_text import encode
-from pcietune.tune.group_view import GroupsView, GroupView, Member, Reach, Viability
+from pcietune.tune.view.groups import GroupsView, GroupView, Member, Reach, Viability
 
 SCHEMA = 1
 

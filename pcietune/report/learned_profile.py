@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pcietune import __version__
 from pcietune.model.profile import Counts, FunctionPattern, RoleName
 from pcietune.report.printable import printable
-from pcietune.tune.learn import Learned
+from pcietune.tune.match.learn import Learned
 
 
 def learned_profile(learned: Learned, *, name: str, extends: str) -> str:

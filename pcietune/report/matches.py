@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from pcietune.tune.match import MatchResult, why_not_chosen
+from pcietune.tune.match.choose import MatchResult, why_not_chosen
 
 
 class MatchedProfile(msgspec.Struct, frozen=True):

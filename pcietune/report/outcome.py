@@ -10,11 +10,11 @@ from pcietune.model.platform import Platform
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce
 from pcietune.model.severity import Severity
-from pcietune.tune.apply import Applied
-from pcietune.tune.audit import Audit
-from pcietune.tune.channels import Channels
-from pcietune.tune.match import MatchResult
-from pcietune.tune.restore import Restoration
+from pcietune.tune.audit.audit import Audit
+from pcietune.tune.change.apply import Applied
+from pcietune.tune.change.channels import Channels
+from pcietune.tune.change.restore import Restoration
+from pcietune.tune.match.choose import MatchResult
 
 
 @dataclass(slots=True)

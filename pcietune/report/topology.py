@@ -13,8 +13,8 @@ from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
 from pcietune.report.function_line import function_line
 from pcietune.report.json_text import encode
 from pcietune.report.printable import printable
-from pcietune.tune.function_registers import AcsRegisters, AtsRegisters, SrIovRegisters
-from pcietune.tune.topology import Node
+from pcietune.tune.view.function_registers import AcsRegisters, AtsRegisters, SrIovRegisters
+from pcietune.tune.view.topology import Node
 
 SCHEMA = 1
 

@@ -8,7 +8,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.plan import PlannedAttribute, PlannedStep, PlannedSwitch, PlannedWrite
 from pcietune.model.undo import RegisterChange
 from pcietune.report.outcome import Outcome
-from pcietune.tune.put_back import Restored
+from pcietune.tune.change.put_back import Restored
 
 
 @dataclass(frozen=True, slots=True)

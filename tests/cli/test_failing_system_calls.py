@@ -19,7 +19,7 @@ from trees.machines import one_switch
 
 from pcietune.errors import ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.undo_log import read_undo_record
+from pcietune.host.run.undo_log import read_undo_record
 from pcietune.model.undo import Change, RegisterChange
 from pcietune.report.document import Document
 

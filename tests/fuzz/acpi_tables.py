@@ -18,9 +18,9 @@ from trees.acpi import (
     structure,
 )
 
-from pcietune.host.acpi_table import is_whole
-from pcietune.host.dmar import DMAR, parse_dmar
-from pcietune.host.iort import IORT, parse_iort
+from pcietune.host.firmware.acpi_table import is_whole
+from pcietune.host.firmware.dmar import DMAR, parse_dmar
+from pcietune.host.firmware.iort import IORT, parse_iort
 
 
 def look(data: bytes) -> None:

@@ -8,11 +8,10 @@ from fuzz.target import Target
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
-from pcietune.host.profile_file import lint_profile, parse_profile
-from pcietune.host.profile_source import ProfileSource
-from pcietune.host.profile_store import shipped_profiles
-from pcietune.host.settings_file import parse_settings
-from pcietune.host.undo_lines import (
+from pcietune.host.profiles.file import lint_profile, parse_profile
+from pcietune.host.profiles.source import ProfileSource
+from pcietune.host.profiles.store import shipped_profiles
+from pcietune.host.run.undo_lines import (
     Begun,
     BegunAttribute,
     BegunGroupType,
@@ -24,7 +23,8 @@ from pcietune.host.undo_lines import (
     decode_record,
     encode_lines,
 )
-from pcietune.host.yaml_nodes import Complaint, DocumentError
+from pcietune.host.settings_file import parse_settings
+from pcietune.host.yaml.nodes import Complaint, DocumentError
 from pcietune.model.undo import AttributeChange, GroupTypeChange, Outcome, RegisterChange
 
 _FILE = "fuzzed.yaml"

@@ -12,11 +12,11 @@ from trees.function import root_port
 from trees.host import TreeHost
 
 from pcietune.errors import PcietuneError
-from pcietune.host.archive import pack
+from pcietune.host.recordings.archive import pack
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
-from pcietune.tune.survey import survey
+from pcietune.tune.match.survey import survey
 
 _BLOCK = 512  # bytes of a tar file's header (POSIX, pax, ustar Interchange Format)
 _CHECKSUM = slice(148, 156)

@@ -21,11 +21,11 @@ from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT, judge, opened, 
 
 from pcietune.errors import ExitCode, NoProfileError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.store import Profiles, shipped_profiles
 from pcietune.model.finding import Finding, State
 from pcietune.model.profile import ModeName, Profile
-from pcietune.tune.audit import Audit
-from pcietune.tune.match import insist
+from pcietune.tune.audit.audit import Audit
+from pcietune.tune.match.choose import insist
 
 _UPSTREAM_PORT = "0000:21:00.0"
 _FUNCTIONS = (ROOT_PORT, _UPSTREAM_PORT, GPU_PORT, NIC_PORT, GPU, NIC)

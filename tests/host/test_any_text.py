@@ -11,7 +11,7 @@ from trees.dump import dump, one_switch_functions
 from pcietune.errors import BadInputError, PcietuneError
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
-from pcietune.tune.survey import survey
+from pcietune.tune.match.survey import survey
 
 DUMP = dump(one_switch_functions(), size=64)
 LINES = [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
-from pcietune.host.archive import pack, unpack
+from pcietune.host.recordings.archive import pack, unpack
 
 KIBIBYTE = 1024
 

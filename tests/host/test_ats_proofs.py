@@ -6,8 +6,8 @@ import pytest
 from host.hindered import files_of_at_most
 
 from pcietune.errors import BadInputError, NotPermittedError
-from pcietune.host.ats_proofs import keep_trials, read_trials
 from pcietune.host.host_files import HostFiles
+from pcietune.host.run.ats_proofs import keep_trials, read_trials
 from pcietune.model.ats_proof import NO_TRIALS, AtsProof, AtsTrials
 
 BOOT = "3d1f3a2e-0c43-4a5b-9a52-2f5d7f4c8e01"

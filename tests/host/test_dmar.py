@@ -19,7 +19,7 @@ from trees.acpi import (
 )
 from trees.host import TreeHost
 
-from pcietune.host.dmar import parse_dmar, read_dmar
+from pcietune.host.firmware.dmar import parse_dmar, read_dmar
 from pcietune.host.host_files import HostFiles
 from pcietune.model.dmar import DeviceScope, Dmar
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from pcietune.host.format_schema import profile_json_schema, settings_json_schema
-from pcietune.host.profile_store import shipped_profiles
+from pcietune.host.profiles.format_schema import profile_json_schema, settings_json_schema
+from pcietune.host.profiles.store import shipped_profiles
 
 BROKEN = sorted((Path(__file__).parent / "broken_profiles").glob("*.yaml"))
 SHIPPED = sorted(shipped_profiles().glob("*.yaml"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from trees.acpi import iort, its_group, put_table, root_complex, table
 from trees.host import TreeHost
 
+from pcietune.host.firmware.iort import parse_iort, read_iort
 from pcietune.host.host_files import HostFiles
-from pcietune.host.iort import parse_iort, read_iort
 
 
 @pytest.mark.parametrize(

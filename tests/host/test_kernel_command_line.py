@@ -2,7 +2,7 @@
 
 import pytest
 
-from pcietune.host.kernel_command_line import without_private_values
+from pcietune.host.recordings.kernel_command_line import without_private_values
 
 
 @pytest.mark.parametrize(

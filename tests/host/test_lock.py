@@ -12,13 +12,13 @@ import pytest
 
 from pcietune.errors import BadInputError, ExitCode, LockedError, NotPermittedError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.lock import locked
+from pcietune.host.run.lock import locked
 
 HOLDER = """
 import sys, time
 from pathlib import Path
 from pcietune.host.host_files import HostFiles
-from pcietune.host.lock import locked
+from pcietune.host.run.lock import locked
 
 with locked(HostFiles(Path(sys.argv[1]), recorded=False), "apply", wait_s=0, on_wait=print):
     print("held", flush=True)

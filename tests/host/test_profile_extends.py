@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_file import lint_file, lint_profile, parse_profile
-from pcietune.host.profile_source import Origin, ProfileSource
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.file import lint_file, lint_profile, parse_profile
+from pcietune.host.profiles.source import Origin, ProfileSource
+from pcietune.host.profiles.store import Profiles, shipped_profiles
 from pcietune.model.profile import AtsPolicy, ModeName, RoleName, RuntimePmPolicy
 from pcietune.model.severity import Severity
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_file import lint_file, lint_profile, load_profile, parse_profile
-from pcietune.host.profile_schema import ProfileSchema
-from pcietune.host.profile_source import ProfileSource
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.file import lint_file, lint_profile, load_profile, parse_profile
+from pcietune.host.profiles.schema import ProfileSchema
+from pcietune.host.profiles.source import ProfileSource
+from pcietune.host.profiles.store import Profiles, shipped_profiles
 
 P = ProfileSource.of_file("p.yaml")
 BROKEN = Path(__file__).parent / "broken_profiles"

@@ -4,8 +4,8 @@ import pytest
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_source import Origin
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.source import Origin
+from pcietune.host.profiles.store import Profiles, shipped_profiles
 
 BROKEN = b"version: 2\n"
 SHIPPED = tuple(sorted(file.stem for file in shipped_profiles().glob("*.yaml")))

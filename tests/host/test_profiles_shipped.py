@@ -7,8 +7,8 @@ import pytest
 
 from pcietune.host.host_files import HostFiles
 from pcietune.host.platform import DMI_FIELDS
-from pcietune.host.profile_file import lint_file
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.file import lint_file
+from pcietune.host.profiles.store import Profiles, shipped_profiles
 from pcietune.model.profile import (
     AtsPolicy,
     GroupPolicy,

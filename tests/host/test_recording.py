@@ -16,9 +16,9 @@ from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.manifest import MANIFEST, decode_manifest
-from pcietune.host.recorded_tree import RecordedTree
-from pcietune.host.recording import record
+from pcietune.host.recordings.manifest import MANIFEST, decode_manifest
+from pcietune.host.recordings.recorded_tree import RecordedTree
+from pcietune.host.recordings.recording import record
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.platform import Platform

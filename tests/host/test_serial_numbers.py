@@ -3,7 +3,7 @@
 from trees.config import ENDPOINT, ConfigBuilder
 
 from pcietune.address import PciAddress
-from pcietune.host.serial_numbers import zero_serial_numbers
+from pcietune.host.recordings.serial_numbers import zero_serial_numbers
 
 ADDRESS = PciAddress.parse("0000:3b:00.0")
 

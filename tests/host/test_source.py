@@ -12,9 +12,9 @@ from trees.host import TreeHost
 from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
-from pcietune.host.archive import opened, pack
 from pcietune.host.host_files import HostFiles
-from pcietune.host.recording import record
+from pcietune.host.recordings.archive import opened, pack
+from pcietune.host.recordings.recording import record
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
 from pcietune.registers.fields import MaskedWrite

@@ -10,7 +10,7 @@ from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.recording import record
+from pcietune.host.recordings.recording import record
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.not_known import NOT_KNOWN

@@ -10,7 +10,7 @@ from trees.machines import one_switch
 
 from pcietune.errors import ConfigSpaceError, ExitCode, NotPermittedError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.recorded_config import Unread
+from pcietune.host.recordings.recorded_config import Unread
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.access import HostAccess
 from pcietune.registers.acs import Acs, AcsControl

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pcietune.host.host_files import HostFiles
 from pcietune.host.sysfs import SysfsHost
-from pcietune.host.undo_log import UndoLog
+from pcietune.host.run.undo_log import UndoLog
 from pcietune.model.undo import RegisterChange
 from pcietune.registers.acs import Acs
 from pcietune.registers.fields import MaskedWrite

@@ -7,7 +7,7 @@ import pytest
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.profile_store import Profiles, shipped_profiles
+from pcietune.host.profiles.store import Profiles, shipped_profiles
 from pcietune.host.trust import check_profile_trusted, check_tree_trusted, check_trusted
 
 ME = os.geteuid()

@@ -12,8 +12,8 @@ from host.hindered import as_nobody, files_of_at_most
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.run_files import check_owner
-from pcietune.host.undo_log import UndoLog, read_undo_record
+from pcietune.host.run.run_files import check_owner
+from pcietune.host.run.undo_log import UndoLog, read_undo_record
 from pcietune.model.undo import (
     AttributeChange,
     Change,

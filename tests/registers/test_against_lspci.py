@@ -13,7 +13,7 @@ from registers.lspci_text import Described, read_lspci
 
 import pcietune
 from pcietune.address import PciAddress
-from pcietune.host.archive import unpack
+from pcietune.host.recordings.archive import unpack
 
 OWN = sorted((Path(__file__).parent / "dumps").glob("*.hex"))
 # Dumps of real machines are not ours to hand on: more cases where they are at hand.

@@ -10,11 +10,11 @@ from pcietune.model.profile import ModeName, Profile
 from pcietune.model.settings import Enforce
 from pcietune.model.undo import UndoRecord
 from pcietune.report.outcome import Outcome
-from pcietune.tune.apply import apply
-from pcietune.tune.channels import channels
-from pcietune.tune.match import match_profile
-from pcietune.tune.plan import plan
-from pcietune.tune.restore import restore
+from pcietune.tune.change.apply import apply
+from pcietune.tune.change.channels import channels
+from pcietune.tune.change.plan import plan
+from pcietune.tune.change.restore import restore
+from pcietune.tune.match.choose import match_profile
 
 
 def audited(tree: TreeHost, profile: Profile = PROFILE, mode: ModeName = ModeName.VM) -> Outcome:

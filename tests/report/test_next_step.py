@@ -15,7 +15,7 @@ from pcietune.model.undo import Outcome as ChangeOutcome
 from pcietune.model.undo import UndoRecord
 from pcietune.report import next_step
 from pcietune.report.outcome import Outcome
-from pcietune.tune.waive import waive
+from pcietune.tune.audit.waive import waive
 
 
 def step(outcome: Outcome) -> str:

@@ -12,8 +12,8 @@ from tune.judged import GPU, NIC, NIC_PORT, opened, surveyed
 from tune.profiles import PROFILE
 
 from pcietune.report.topology import TopologyDocument, plain_lines, topology_document, trees
-from pcietune.tune.roles import assign_roles
-from pcietune.tune.topology import Node, topology
+from pcietune.tune.match.roles import assign_roles
+from pcietune.tune.view.topology import Node, topology
 
 
 def nodes(tree: TreeHost) -> tuple[Node, ...]:

@@ -24,9 +24,9 @@ from pcietune.report.document import Document, WriteDocument
 from pcietune.report.fill_document import document
 from pcietune.report.json_text import encode
 from pcietune.report.outcome import Outcome
-from pcietune.tune.apply import apply
-from pcietune.tune.plan import plan
-from pcietune.tune.restore import restore
+from pcietune.tune.change.apply import apply
+from pcietune.tune.change.plan import plan
+from pcietune.tune.change.restore import restore
 
 KEEP_ON = with_mode(replace(VM, runtime_pm=RuntimePmPolicy.KEEP_ON))
 HEAD = ["", "switch group 0000:20:01.0/00.0"]

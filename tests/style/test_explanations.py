@@ -10,7 +10,7 @@ from pcietune.host.explanation_files import shipped_explanations
 from pcietune.report.explained import markdown
 
 CHECKOUT = Path(__file__).parents[2]
-JUDGES = sorted((CHECKOUT / "pcietune" / "tune").glob("*.py"))
+JUDGES = sorted((CHECKOUT / "pcietune" / "tune").rglob("*.py"))
 _ID = re.compile(r"[a-z]+(\.[A-Za-z0-9*-]+)+")
 _FILES = re.compile(r"[a-z0-9_]+\.(py|yaml|c)")
 

@@ -31,9 +31,9 @@ from pcietune.model.plan import Plan, PlannedStep
 from pcietune.model.profile import Profile
 from pcietune.model.undo import Outcome, RecordedChange, UndoRecord
 from pcietune.registers.fields import MaskedWrite
-from pcietune.tune.adopt import adopt, newly_found
-from pcietune.tune.apply import Applied, apply
-from pcietune.tune.plan import plan
+from pcietune.tune.change.adopt import adopt, newly_found
+from pcietune.tune.change.apply import Applied, apply
+from pcietune.tune.change.plan import plan
 
 FIRST, SECOND = "0000:22:04.0", "0000:22:08.0"  # the NICs' ports of the first switch group
 THIRD, FOURTH = "0000:42:04.0", "0000:42:08.0"  # and of the second

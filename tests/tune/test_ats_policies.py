@@ -16,9 +16,9 @@ from pcietune.model.finding import State
 from pcietune.model.profile import AtsPolicy, Attach
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import switch_groups
-from pcietune.tune.ats_action import AtsAction
-from pcietune.tune.judge_ats import AtsWanted, JudgedAts, judge_ats
-from pcietune.tune.roles import assign_roles
+from pcietune.tune.ats.action import AtsAction
+from pcietune.tune.ats.judge_ats import AtsWanted, JudgedAts, judge_ats
+from pcietune.tune.match.roles import assign_roles
 
 VF = "0000:24:00.1"
 VF_GROUP = 6

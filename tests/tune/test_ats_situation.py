@@ -8,7 +8,7 @@ from model.functions import NIC, function
 from pcietune.model.function import FunctionState
 from pcietune.model.not_known import NOT_KNOWN
 from pcietune.model.platform import IommuGroup, IommuKind, IommuUnit, Lockdown, Platform
-from pcietune.tune.ats_situation import Domain, Iommu, Situation, Use, situation
+from pcietune.tune.ats.situation import Domain, Iommu, Situation, Use, situation
 
 IDLE = FunctionState(
     group=5,

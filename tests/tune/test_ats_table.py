@@ -6,9 +6,9 @@ import pytest
 
 from pcietune.model.finding import State
 from pcietune.model.severity import Severity
-from pcietune.tune.ats_action import AtsAction
-from pcietune.tune.ats_situation import Domain, Iommu, Situation, Use
-from pcietune.tune.ats_table import ATS_TABLE, row_for
+from pcietune.tune.ats.action import AtsAction
+from pcietune.tune.ats.situation import Domain, Iommu, Situation, Use
+from pcietune.tune.ats.table import ATS_TABLE, row_for
 
 KERNELS = (None, (5, 15), (6, 6), (6, 7), (6, 11), (6, 12), (6, 14), (6, 15), (7, 2))
 SITUATIONS = [

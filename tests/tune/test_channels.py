@@ -7,7 +7,7 @@ from tune.judged import opened
 
 from pcietune.errors import ExitCode, NotPermittedError
 from pcietune.host.sysfs import SysfsHost
-from pcietune.tune.channels import ChannelState, channels, check_registers
+from pcietune.tune.change.channels import ChannelState, channels, check_registers
 
 
 class PlainUser(SysfsHost):

@@ -4,7 +4,7 @@ import pytest
 
 from pcietune.model.kernel_release import KernelRelease
 from pcietune.registers.acs import AcsControl
-from pcietune.tune.config_acs import (
+from pcietune.tune.audit.config_acs import (
     Semantics,
     Words,
     after_config_acs,

@@ -12,9 +12,9 @@ from tune.undo_in_memory import MemoryUndo
 from pcietune.errors import ExitCode
 from pcietune.model.finding import State
 from pcietune.model.plan import Plan
-from pcietune.tune.apply import Applied, apply
-from pcietune.tune.plan import plan
-from pcietune.tune.restore import restore
+from pcietune.tune.change.apply import Applied, apply
+from pcietune.tune.change.plan import plan
+from pcietune.tune.change.restore import restore
 
 BY_LINUX = 0x001D
 

@@ -25,8 +25,8 @@ from pcietune.model.profile import (
 )
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import switch_groups
-from pcietune.tune.judge_ats import AtsWanted, judge_ats
-from pcietune.tune.roles import assign_roles
+from pcietune.tune.ats.judge_ats import AtsWanted, judge_ats
+from pcietune.tune.match.roles import assign_roles
 
 PROFILE = with_mode(Mode({}, AtsPolicy.JUDGE))
 VF = "0000:24:00.1"

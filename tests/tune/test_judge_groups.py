@@ -12,8 +12,8 @@ from tune.profiles import PROFILE, handing_over, with_mode
 from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.profile import Attach, GroupPolicy, Mode
 from pcietune.model.switch_group import switch_groups
-from pcietune.tune.judge_groups import judge_groups
-from pcietune.tune.roles import assign_roles
+from pcietune.tune.audit.judge_groups import judge_groups
+from pcietune.tune.match.roles import assign_roles
 
 SEPARATE = with_mode(Mode({}, groups=GroupPolicy.SEPARATE))
 TOGETHER = with_mode(Mode({}, groups=GroupPolicy.TOGETHER))

@@ -10,8 +10,8 @@ from pcietune.errors import ExitCode
 from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.profile import IommuPolicy, Mode
 from pcietune.model.switch_group import switch_groups
-from pcietune.tune.judge_iommu import judge_iommu
-from pcietune.tune.roles import assign_roles
+from pcietune.tune.audit.judge_iommu import judge_iommu
+from pcietune.tune.match.roles import assign_roles
 
 DEVICE_TLB = with_mode(Mode({}, iommu=IommuPolicy.DEVICE_TLB))
 PASSTHROUGH = with_mode(Mode({}, iommu=IommuPolicy.OFF_OR_PASSTHROUGH))

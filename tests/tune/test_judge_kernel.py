@@ -7,7 +7,7 @@ from tune.judged import opened
 
 from pcietune.model.finding import Finding, RemedyKind, State
 from pcietune.model.severity import Severity
-from pcietune.tune.judge_kernel import judge_kernel
+from pcietune.tune.audit.judge_kernel import judge_kernel
 
 
 def _groups(tree: TreeHost) -> Finding:

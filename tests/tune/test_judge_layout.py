@@ -20,7 +20,7 @@ from pcietune.model.profile import (
     RoleName,
     SwitchGroupLayout,
 )
-from pcietune.tune.audit import Audit
+from pcietune.tune.audit.audit import Audit
 
 SWITCH = "0000:20:01.0/00.0"
 EACH_ONE = SwitchGroupLayout((2,), {RoleName.GPU: (1,), RoleName.NIC: (2,)})

@@ -13,7 +13,7 @@ from pcietune.errors import ExitCode
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.profile import Layout, Mode
 from pcietune.model.severity import Severity
-from pcietune.tune.audit import Audit
+from pcietune.tune.audit.audit import Audit
 
 SWITCH = "0000:20:01.0/00.0"
 SECOND = ("0000:43:00.0", "0000:44:00.0", "0000:45:00.0")

@@ -16,8 +16,8 @@ from tune.judged import GPU_PORT, NIC_PORT, finding
 
 from pcietune.errors import ExitCode
 from pcietune.model.finding import State
-from pcietune.tune.audit import Audit
-from pcietune.tune.judge_ports import JudgedBit
+from pcietune.tune.audit.audit import Audit
+from pcietune.tune.audit.judge_ports import JudgedBit
 
 UPSTREAM = "0000:21:00.0"
 PORT_TYPE_AT = 0x4A  # of the trees' functions: PCI Express Capabilities, 16 bits; type in 7:4

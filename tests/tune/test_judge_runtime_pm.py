@@ -12,7 +12,7 @@ from pcietune.errors import ExitCode
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.profile import Mode, RuntimePmPolicy
 from pcietune.model.severity import Severity
-from pcietune.tune.judge_runtime_pm import JudgedPower
+from pcietune.tune.audit.judge_runtime_pm import JudgedPower
 
 UPSTREAM_PORT = "0000:21:00.0"
 JUDGE, KEEP_ON, IGNORE = RuntimePmPolicy.JUDGE, RuntimePmPolicy.KEEP_ON, RuntimePmPolicy.IGNORE

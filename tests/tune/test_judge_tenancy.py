@@ -14,7 +14,7 @@ from pcietune.model.profile import ModeName, Profile, RoleName
 from pcietune.model.settings import Tenancy
 from pcietune.model.severity import Severity
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit import audit
+from pcietune.tune.audit.audit import audit
 
 TOP = "0000:21:00.0"
 

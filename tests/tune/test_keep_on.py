@@ -18,9 +18,9 @@ from pcietune.model.function import PciFunction
 from pcietune.model.plan import Plan
 from pcietune.model.profile import RuntimePmPolicy
 from pcietune.model.undo import AttributeChange, Outcome, RecordedChange, UndoRecord
-from pcietune.tune.apply import Applied, apply
-from pcietune.tune.plan import plan
-from pcietune.tune.restore import Restoration, remaining, restore
+from pcietune.tune.change.apply import Applied, apply
+from pcietune.tune.change.plan import plan
+from pcietune.tune.change.restore import Restoration, remaining, restore
 
 KEEP_ON = with_mode(replace(VM, runtime_pm=RuntimePmPolicy.KEEP_ON))
 UPSTREAM_PORT, GPU_PORT = "0000:21:00.0", "0000:22:00.0"

@@ -6,7 +6,7 @@ import pytest
 from tune.profiles import NIC_ROLE, rule, with_ports
 
 from pcietune.model.profile import ModeName, PortRule, Profile, RoleName
-from pcietune.tune.lint import remarks
+from pcietune.tune.match.lint import remarks
 
 WITHOUT_EFFECT = "DirectTrans+ has no effect: role nic is not trusted"
 

@@ -11,7 +11,7 @@ from tune.profiles import PROFILE
 
 from pcietune.errors import ExitCode, NoProfileError
 from pcietune.model.profile import FunctionPattern, Match, Profile
-from pcietune.tune.match import (
+from pcietune.tune.match.choose import (
     MatchResult,
     find_profile,
     insist,

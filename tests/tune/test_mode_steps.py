@@ -17,9 +17,9 @@ from pcietune.model.mode_change import ModeChange, Step, StepKind
 from pcietune.model.profile import Attach, FunctionPattern, ModeName, Profile, Role, RoleName
 from pcietune.model.settings import Settings
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit import audit
-from pcietune.tune.mode_settings import named_groups, towards
-from pcietune.tune.mode_steps import mode_steps
+from pcietune.tune.audit.audit import audit
+from pcietune.tune.mode.settings import named_groups, towards
+from pcietune.tune.mode.steps import mode_steps
 
 SECOND = "0000:40:01.0/00.0"  # the topmost upstream port of the second switch
 ATS_CONTROL = 0x112  # of a NIC in the trees

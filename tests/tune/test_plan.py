@@ -25,7 +25,7 @@ from tune.registers import register_writes
 
 from pcietune.model.plan import Plan
 from pcietune.model.profile import Attach, Profile, RoleName
-from pcietune.tune.plan import plan
+from pcietune.tune.change.plan import plan
 
 TOP = "0000:20:01.0/00.0"
 DIRECT_TRANS = 1 << 6

@@ -13,9 +13,9 @@ from pcietune.model.access import HostAccess
 from pcietune.model.finding import State
 from pcietune.model.plan import Plan
 from pcietune.model.profile import Profile
-from pcietune.tune.ats_action import AtsAction
-from pcietune.tune.judge_ats import JudgedAts
-from pcietune.tune.plan import plan
+from pcietune.tune.ats.action import AtsAction
+from pcietune.tune.ats.judge_ats import JudgedAts
+from pcietune.tune.change.plan import plan
 
 VF = "0000:24:00.1"
 

@@ -11,7 +11,7 @@ from tune.profiles import NIC_ROLE, PROFILE, rule, with_ports, with_roles
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.model.finding import State
 from pcietune.model.profile import Profile, RoleName
-from pcietune.tune.plan import plan
+from pcietune.tune.change.plan import plan
 
 
 def owed(tree: TreeHost, profile: Profile = PROFILE) -> dict[str, list[str]]:

@@ -16,9 +16,9 @@ from pcietune.address import PciAddress
 from pcietune.errors import ExitCode
 from pcietune.model.profile import Profile
 from pcietune.model.undo import Outcome, RecordedChange, UndoRecord
-from pcietune.tune.apply import apply
-from pcietune.tune.plan import plan
-from pcietune.tune.restore import Restoration, remaining, restore
+from pcietune.tune.change.apply import apply
+from pcietune.tune.change.plan import plan
+from pcietune.tune.change.restore import Restoration, remaining, restore
 
 FIRST, SECOND = "0000:22:04.0", "0000:22:08.0"
 BY_LINUX, TUNED = 0x001D, 0x005D

@@ -12,7 +12,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.profile import FunctionPattern, Profile, Role, RoleName
-from pcietune.tune.roles import assign_roles
+from pcietune.tune.match.roles import assign_roles
 
 
 class WatchedHost(SysfsHost):

@@ -15,7 +15,7 @@ from pcietune.model.profile import ModeName
 from pcietune.model.selection import Selection
 from pcietune.model.settings import Waiver
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit import Audit, audit
+from pcietune.tune.audit.audit import Audit, audit
 
 DIRECT = "port.nic-side.DirectTrans"
 TOP = "0000:21:00.0"

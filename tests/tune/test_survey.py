@@ -10,7 +10,7 @@ from tune.judged import NIC_PORT, at, opened, surveyed
 from tune.profiles import PROFILE
 
 from pcietune.registers.express import PortType
-from pcietune.tune.survey import concerned, is_gpu
+from pcietune.tune.match.survey import concerned, is_gpu
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from pcietune.model.finding import Finding, State
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import GroupTypeChange, Outcome, RecordedChange, UndoRecord
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.adopt import adopt
-from pcietune.tune.apply import Applied, apply
-from pcietune.tune.audit import Audit, Memory, audit
-from pcietune.tune.plan import plan
-from pcietune.tune.restore import Restoration, remaining, restore
+from pcietune.tune.audit.audit import Audit, Memory, audit
+from pcietune.tune.change.adopt import adopt
+from pcietune.tune.change.apply import Applied, apply
+from pcietune.tune.change.plan import plan
+from pcietune.tune.change.restore import Restoration, remaining, restore
 
 BY_LINUX, TUNED = 0x001D, 0x005D
 

@@ -17,9 +17,9 @@ from pcietune.model.access import HostAccess
 from pcietune.model.function import LinkState, PciFunction
 from pcietune.registers.acs import MemoryTargetAccess
 from pcietune.registers.express import PortType
-from pcietune.tune.function_registers import AtsRegisters, SrIovRegisters
-from pcietune.tune.roles import assign_roles
-from pcietune.tune.topology import Node, topology
+from pcietune.tune.match.roles import assign_roles
+from pcietune.tune.view.function_registers import AtsRegisters, SrIovRegisters
+from pcietune.tune.view.topology import Node, topology
 
 
 class LinkWatch(FaultyHost):

@@ -15,8 +15,8 @@ from pcietune.model.profile import ModeName
 from pcietune.model.settings import Waiver
 from pcietune.model.severity import Severity
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit import Audit, audit
-from pcietune.tune.plan import plan
+from pcietune.tune.audit.audit import Audit, audit
+from pcietune.tune.change.plan import plan
 
 TODAY = date(2026, 3, 31)
 DIRECT = "port.nic-side.DirectTrans"  # all that fails on the host of these tests

@@ -1,0 +1,1 @@
+"""Hosts from the text that people send: lspci dumps, listings, kernel words."""

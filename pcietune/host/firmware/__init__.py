@@ -1,0 +1,1 @@
+"""The firmware's ACPI tables about IOMMUs."""

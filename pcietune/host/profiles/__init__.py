@@ -1,0 +1,1 @@
+"""Profiles' files: their format, where they are, what they extend."""

@@ -1,0 +1,1 @@
+"""Host archives: made, packed, and read."""

@@ -1,0 +1,111 @@
+"""What a host archive says of itself: its format, and what could not be read."""
+
+from pathlib import Path
+
+import msgspec
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
+from pcietune.host.host_files import HostFiles
+from pcietune.host.recordings.recorded_config import Unread
+
+MANIFEST = "manifest.json"
+"""The manifest's name, at the top of the archive."""
+
+_FORMAT = "pcietune host archive"
+_VERSION = 1
+
+
+class UnreadConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is not recorded of one function's Configuration Space.
+
+    Attributes:
+        ranges: First offset, and the one behind the last, of each part; in bytes.
+        reason: Why it was not read; null if only root may read it and someone else recorded.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    reason: str | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host archive says of itself.
+
+    Attributes:
+        format: Always the same words, by which an archive is known.
+        version: Of the format.
+        pcietune: Version of the pcietune that recorded.
+        unread: By address: what is not recorded of a function's Configuration Space.
+        errors: By path below the root: why another file could not be read.
+        complete: Whether what is absent was absent on the host; of a dump it is not known.
+    """
+
+    format: str = _FORMAT
+    version: int = _VERSION
+    pcietune: str = ""
+    unread: dict[str, UnreadConfig] = {}
+    errors: dict[str, str] = {}
+    complete: bool = True
+
+    def encode(self) -> bytes:
+        """Return the manifest as indented JSON."""
+        return msgspec.json.format(msgspec.json.encode(self, order="deterministic")) + b"\n"
+
+    def unread_by_address(self) -> dict[PciAddress, Unread]:
+        """Return what is not recorded of each function.
+
+        Raises:
+            BadInputError: A key is no address.
+        """
+        return {
+            PciAddress.parse(address): Unread(unread.ranges, unread.reason)
+            for address, unread in self.unread.items()
+        }
+
+
+def read_manifest(root: Path, source: str) -> Manifest:
+    """Return the manifest of the recording at ``root``; without one, everything is recorded.
+
+    Raises:
+        BadInputError: It cannot be read, or as ``decode_manifest``.
+    """
+    files = HostFiles(root, recorded=True)
+    if not files.exists(MANIFEST):
+        return Manifest()
+    try:
+        data = Path(files.path(MANIFEST)).read_bytes()
+    except OSError as error:
+        raise BadInputError(
+            f"{source}: {MANIFEST} cannot be read: {error.strerror}", hint="record the host again"
+        ) from error
+    return decode_manifest(data, source)
+
+
+class _Header(msgspec.Struct):
+    format: str = ""
+    version: int = 0
+
+
+def decode_manifest(data: bytes, source: str) -> Manifest:
+    """Return the manifest of the recording called ``source``.
+
+    Raises:
+        BadInputError: It is not JSON, of another format or of a version that is not known.
+    """
+    try:
+        header = msgspec.json.decode(data, type=_Header)
+        if header.format != _FORMAT:
+            raise BadInputError(
+                f"{source} is not a host archive of pcietune",
+                hint="make one on the host: pcietune record FILE",
+            )
+        if header.version != _VERSION:
+            raise BadInputError(
+                f"{source}: host archive version {header.version} is not known",
+                hint=f"this pcietune reads version {_VERSION}; use the one that recorded it",
+            )
+        return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadInputError(
+            f"{source}: {MANIFEST} is broken: {error}", hint="record the host again"
+        ) from error

@@ -1,0 +1,1 @@
+"""What runs of pcietune keep on the host: lock, undo record, proofs."""

@@ -1,0 +1,1 @@
+"""YAML to typed values, every complaint with its line."""

@@ -1,0 +1,1 @@
+"""When the kernel turns ATS on, and why not."""

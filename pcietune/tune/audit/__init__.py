@@ -1,0 +1,1 @@
+"""Judge a host by what it is wanted to be."""

@@ -1,0 +1,1 @@
+"""Plan, apply and restore changes."""

@@ -1,0 +1,1 @@
+"""The way from one duty to the other."""
