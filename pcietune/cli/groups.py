@@ -27,26 +27,18 @@ def groups(
     `pcietune groups --all --json`
     """
     from pcietune.cli import show
-    from pcietune.cli.judging import Request, decided, describe, recognise
-    from pcietune.errors import ExitCode, NoProfileError
+    from pcietune.cli.looking import look_over
+    from pcietune.cli.progress import told
+    from pcietune.errors import ExitCode
     from pcietune.host.source import open_host
     from pcietune.report.groups import groups_document, groups_lines
     from pcietune.report.outcome import Outcome
-    from pcietune.tune.match.roles import assign_roles
-    from pcietune.tune.match.survey import survey
     from pcietune.tune.view.group_warnings import group_warnings
     from pcietune.tune.view.groups import view_groups
 
     outcome = Outcome()
-    with open_host(source) as host:
-        describe(host, outcome)
-        settings = decided(host, outcome)
-        try:
-            recognise(host, Request(profile), settings, outcome)
-        except NoProfileError as error:
-            show.note(f"{error}: no roles are shown")
-        fabric = survey(host, lambda functions: functions)
-        roles = {} if outcome.match is None else assign_roles(outcome.match.profile, fabric, host)
+    with open_host(source) as host, told(host):
+        fabric, roles = look_over(host, profile, outcome)
         view = view_groups(host, fabric, roles, everything=everything)
         warnings = group_warnings(host)
     if as_json:

@@ -40,6 +40,7 @@ def mode(
     """
     from pcietune.cli import show
     from pcietune.cli.judging import collecting
+    from pcietune.cli.progress import told
     from pcietune.errors import ExitCode
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
@@ -49,7 +50,7 @@ def mode(
 
     outcome = Outcome()
     change = None
-    with collecting(outcome), open_host(source) as host:
+    with collecting(outcome), open_host(source) as host, told(host):
         change = _change(host, outcome, profile, ModeName(to), group or [])
     if change is not None and as_json:
         show.document(mode_document(change))

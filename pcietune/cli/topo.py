@@ -28,26 +28,17 @@ def topo(
     `pcietune topo --all --json`
     """
     from pcietune.cli import show
-    from pcietune.cli.judging import Request, decided, describe, recognise
+    from pcietune.cli.looking import look_over
     from pcietune.cli.progress import told
-    from pcietune.errors import ExitCode, NoProfileError
+    from pcietune.errors import ExitCode
     from pcietune.host.source import open_host
     from pcietune.report.outcome import Outcome
     from pcietune.report.topology import plain_lines, topology_document, trees
-    from pcietune.tune.match.roles import assign_roles
-    from pcietune.tune.match.survey import survey
     from pcietune.tune.view.topology import topology
 
     outcome = Outcome()
     with open_host(source) as host, told(host):
-        describe(host, outcome)
-        settings = decided(host, outcome)
-        try:
-            recognise(host, Request(profile), settings, outcome)
-        except NoProfileError as error:
-            show.note(f"{error}: no roles are shown")
-        fabric = survey(host, lambda functions: functions)
-        roles = {} if outcome.match is None else assign_roles(outcome.match.profile, fabric, host)
+        fabric, roles = look_over(host, profile, outcome)
         nodes = topology(host, fabric, roles, everything=everything)
     if as_json:
         show.document(topology_document(nodes))

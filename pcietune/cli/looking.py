@@ -1,0 +1,36 @@
+"""What topo and groups begin with: the whole fabric, and the roles if a profile gives any."""
+
+from collections.abc import Mapping
+
+from pcietune.address import PciAddress
+from pcietune.cli import show
+from pcietune.cli.judging import Request, decided, describe, recognise
+from pcietune.errors import NoProfileError
+from pcietune.host.sysfs import SysfsHost
+from pcietune.model.fabric import Fabric
+from pcietune.model.profile import RoleName
+from pcietune.report.outcome import Outcome
+from pcietune.tune.match.roles import assign_roles
+from pcietune.tune.match.survey import survey
+
+
+def look_over(
+    host: SysfsHost, profile: str | None, outcome: Outcome
+) -> tuple[Fabric, Mapping[PciAddress, RoleName]]:
+    """Return all that the host has, and which function has which role.
+
+    Where no profile describes the host that is noted, and no function has a role.
+
+    Raises:
+        BadInputError: A setting or profile cannot be used.
+    """
+    describe(host, outcome)
+    settings = decided(host, outcome)
+    try:
+        recognise(host, Request(profile), settings, outcome)
+    except NoProfileError as error:
+        show.note(f"{error}: no roles are shown")
+    fabric = survey(host, lambda functions: functions)
+    if outcome.match is None:
+        return fabric, {}
+    return fabric, assign_roles(outcome.match.profile, fabric, host)
