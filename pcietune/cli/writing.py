@@ -1,14 +1,14 @@
 """What apply and restore begin with: a host that may be written to, held by a lock."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from pcietune.cli import show
 from pcietune.errors import BadInputError
 from pcietune.host.recordings.archive import pack
 from pcietune.host.result_file import check_place
-from pcietune.host.run.lock import locked
+from pcietune.host.run.lock import locked, locked_archive
 from pcietune.host.source import is_recording, open_host
 from pcietune.host.sysfs import SysfsHost
 
@@ -24,13 +24,21 @@ def writable_host(
         LockedError: Another pcietune is at work on the host.
     """
     _check(source, to, in_place=in_place)
-    with open_host(source, copied=to is not None) as host:
+    archive = source[0] if source and in_place and source[0].is_file() else None
+    with _held(archive, wait_s), open_host(source, copied=to is not None) as host:
         with locked(host.files, command, wait_s=wait_s, on_wait=_say_who):
             yield host
         if to is not None:
             pack(host.root, to)
-        elif source and source[0].is_file():
-            pack(host.root, source[0])
+        elif archive is not None:
+            pack(host.root, archive)
+
+
+def _held(archive: Path | None, wait_s: float) -> AbstractContextManager[None]:
+    """Return what holds an archive: the lock inside is in a copy of this run's own."""
+    if archive is None:
+        return nullcontext()
+    return locked_archive(archive, wait_s=wait_s, on_wait=_say_who)
 
 
 def _say_who(holder: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pcietune.errors import BadInputError, ExitCode, LockedError, NotPermittedError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.run.lock import locked
+from pcietune.host.run.lock import locked, locked_archive
 
 HOLDER = """
 import sys, time
@@ -137,5 +137,34 @@ def test_a_pipe_is_no_lock(files: HostFiles) -> None:
     with (
         pytest.raises(BadInputError, match=r"run/pcietune/lock is no plain file"),
         locked(files, "apply", wait_s=0, on_wait=_nobody_waits),
+    ):
+        pass
+
+
+def test_whoever_waited_for_an_archive_holds_the_file_that_took_its_place(tmp_path: Path) -> None:
+    archive, new = tmp_path / "host.tar", tmp_path / "new.tar"
+    archive.write_bytes(b"old")
+    new.write_bytes(b"new")
+    holder = ["flock", str(archive), "sh", "-c", f"echo held; read go; mv {new} {archive}"]
+
+    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+
+        def let_go(_holder: str) -> None:
+            process.communicate(b"go\n")
+
+        assert process.stdout is not None
+        process.stdout.readline()
+        with locked_archive(archive, wait_s=30, on_wait=let_go):
+            content = archive.read_bytes()
+            third = subprocess.run(["flock", "--nonblock", archive, "true"], check=False)
+
+    assert content == b"new"
+    assert third.returncode == 1
+
+
+def test_an_archive_that_is_gone_cannot_be_locked(tmp_path: Path) -> None:
+    with (
+        pytest.raises(NotPermittedError, match=r"cannot lock .*: No such file or directory"),
+        locked_archive(tmp_path / "host.tar", wait_s=0, on_wait=_nobody_waits),
     ):
         pass

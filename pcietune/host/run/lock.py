@@ -5,8 +5,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 
-from pcietune.errors import LockedError
+from pcietune.errors import LockedError, NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run.run_files import cannot_keep, make_run_directory, open_run_file
 
@@ -39,7 +41,13 @@ def locked(
         raise cannot_keep("the lock", files, error) from error
     try:
         try:
-            _wait(descriptor, time.monotonic() + wait_s, on_wait)
+            _wait(
+                partial(_take, descriptor),
+                partial(_holder, descriptor),
+                "this host",
+                wait_s=wait_s,
+                on_wait=on_wait,
+            )
         except OSError as error:
             raise cannot_keep("the lock", files, error) from error
         _sign(descriptor, f"pid {os.getpid()}, {command}")
@@ -49,16 +57,62 @@ def locked(
         os.close(descriptor)
 
 
-def _wait(descriptor: int, deadline: float, on_wait: Callable[[str], None]) -> None:
+@contextmanager
+def locked_archive(
+    archive: Path, *, wait_s: float, on_wait: Callable[[str], None]
+) -> Iterator[None]:
+    """Hold a host archive that another file may take the place of in the end.
+
+    The lock is on the file itself, as nothing else stands for it wherever it is. Whoever waited
+    gets the file that took its place.
+
+    Args:
+        archive: Read only after it is locked, or what others wrote meanwhile is lost.
+        wait_s: As for ``locked``.
+        on_wait: As for ``locked``.
+
+    Raises:
+        LockedError: The other holder did not let go in time.
+        NotPermittedError: It may not be written, or there can be no lock.
+    """
+    held: list[int] = []
+    try:
+        try:
+            _wait(
+                partial(_take_archive, archive, held),
+                lambda: "another pcietune",
+                str(archive),
+                wait_s=wait_s,
+                on_wait=on_wait,
+            )
+        except OSError as error:
+            raise NotPermittedError(
+                f"cannot lock {archive}: {error.strerror}", hint="use --to FILE instead"
+            ) from error
+        yield
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def _wait(
+    take: Callable[[], bool],
+    holder: Callable[[], str],
+    place: str,
+    *,
+    wait_s: float,
+    on_wait: Callable[[str], None],
+) -> None:
+    deadline = time.monotonic() + wait_s
     told = False
-    while not _take(descriptor):
-        holder = _holder(descriptor)
+    while not take():
+        name = holder()
         if time.monotonic() >= deadline:
             raise LockedError(
-                f"{holder} is at work on this host", hint="run pcietune again when it has ended"
+                f"{name} is at work on {place}", hint="run pcietune again when it has ended"
             )
         if not told:
-            on_wait(holder)
+            on_wait(name)
             told = True
         time.sleep(_POLL_S)
 
@@ -69,6 +123,16 @@ def _take(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _take_archive(archive: Path, held: list[int]) -> bool:
+    """Add a descriptor that holds the archive; False if another has it, or has just replaced it."""
+    descriptor = os.open(archive, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)  # NFS locks for writers
+    held.append(descriptor)
+    if _take(descriptor) and os.path.samestat(os.fstat(descriptor), archive.stat()):
+        return True
+    os.close(held.pop())
+    return False
 
 
 def _holder(descriptor: int) -> str:
