@@ -75,11 +75,11 @@ def locked_archive(
         LockedError: The other holder did not let go in time.
         NotPermittedError: It may not be written, or there can be no lock.
     """
-    held: list[int] = []
+    opened: list[int] = []
     try:
         try:
             _wait(
-                partial(_take_archive, archive, held),
+                partial(_take_archive, archive, opened),
                 lambda: "another pcietune",
                 str(archive),
                 wait_s=wait_s,
@@ -91,7 +91,7 @@ def locked_archive(
             ) from error
         yield
     finally:
-        for descriptor in held:
+        for descriptor in opened:
             os.close(descriptor)
 
 
@@ -125,13 +125,18 @@ def _take(descriptor: int) -> bool:
     return True
 
 
-def _take_archive(archive: Path, held: list[int]) -> bool:
-    """Add a descriptor that holds the archive; False if another has it, or has just replaced it."""
-    descriptor = os.open(archive, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)  # NFS locks for writers
-    held.append(descriptor)
-    if _take(descriptor) and os.path.samestat(os.fstat(descriptor), archive.stat()):
+def _take_archive(archive: Path, opened: list[int]) -> bool:
+    """Return whether the archive is held now, by the descriptor in ``opened``.
+
+    It is not while another has it, nor where another file took its place meanwhile.
+    """
+    if not opened:
+        opened.append(os.open(archive, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))  # RDWR for NFS
+    if not _take(opened[0]):
+        return False
+    if os.path.samestat(os.fstat(opened[0]), archive.stat()):
         return True
-    os.close(held.pop())
+    os.close(opened.pop())
     return False
 
 
