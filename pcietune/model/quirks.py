@@ -21,6 +21,7 @@ class Quirk:
         not_set: Controls that must not be turned on.
         mended_since: The kernel series from which on the kernel mends it where it turns such a
             control on itself; None if it never does.
+        built_in: Controls that it acts by all the same where it has no ACS capability.
         unrelaxed: Whether it is a root port to which nothing should be sent with Relaxed Ordering.
         ats_broken_below: The first revision whose ATS works; 0 if it works in all, 0x100 if in
             none.
@@ -33,6 +34,7 @@ class Quirk:
     dword_acs: bool = False
     not_set: AcsControl = _NO_CONTROL
     mended_since: tuple[int, int] | None = None
+    built_in: AcsControl = _NO_CONTROL
     unrelaxed: bool = False
     ats_broken_below: int = 0
 
@@ -79,6 +81,17 @@ QUIRKS = (
         says="its Source Validation is broken",
         source="drivers/pci/probe.c, pci_idt_bus_quirk; pci_disable_broken_acs_cap (v7.0)",
         not_set=AcsControl.SOURCE_VALIDATION,
+    ),
+    Quirk(
+        vendor=0x1D17,
+        devices=((0x0710, 0x071E), (0x0721, 0x0721), (0x0723, 0x0752)),
+        says="a Zhaoxin port without ACS, which keeps apart what is below it all the same",
+        source="kernel commits 299bd044a6f3 (v5.7) and e367e3c765f5 (v6.8), "
+        "pci_quirk_zhaoxin_pcie_ports_acs",
+        built_in=AcsControl.SOURCE_VALIDATION
+        | AcsControl.P2P_REQUEST_REDIRECT
+        | AcsControl.P2P_COMPLETION_REDIRECT
+        | AcsControl.UPSTREAM_FORWARDING,
     ),
     Quirk(
         vendor=0x8086,

@@ -85,3 +85,20 @@ def test_some_root_ports_take_relaxed_ordering_badly(device_id: str) -> None:
 @pytest.mark.parametrize("device_id", ["8086:2f00", "8086:2f0f", "8086:6f0f", "1022:1a03"])
 def test_their_neighbours_take_it_well(device_id: str) -> None:
     assert quirk_of(function("00:01.0", (device_id, 0x060400))) is None
+
+
+# First and last device of each row of pci_quirk_zhaoxin_pcie_ports_acs (drivers/pci/quirks.c).
+ZHAOXIN = "0710 071e 0721 0723 0752"
+
+
+@pytest.mark.parametrize("device", ZHAOXIN.split())
+def test_zhaoxin_ports_isolate_without_acs(device: str) -> None:
+    quirk = quirk_of(function("00:03.0", (f"1d17:{device}", 0x060400)))
+
+    assert quirk
+    assert quirk.built_in.value == 0x001D  # SV, RR, CR and UF of pci_regs.h
+
+
+@pytest.mark.parametrize("device", ["070f", "071f", "0720", "0722", "0753"])
+def test_their_neighbours_do_not(device: str) -> None:
+    assert quirk_of(function("00:03.0", (f"1d17:{device}", 0x060400))) is None

@@ -4,7 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trees.config import ENDPOINT, PCI_TO_PCIE_BRIDGE, PCIE_TO_PCI_BRIDGE, ConfigBuilder
+from trees.config import (
+    DOWNSTREAM_PORT,
+    ENDPOINT,
+    PCI_TO_PCIE_BRIDGE,
+    PCIE_TO_PCI_BRIDGE,
+    ConfigBuilder,
+)
 from trees.fabrics import cascade
 from trees.function import ACS_BY_LINUX, ACS_CAPABLE, Function, downstream_port, nic, root_port
 from trees.groups import into_group
@@ -111,6 +117,13 @@ def test_switch_ports_without_acs_isolate_nothing_whatever_the_groups_say(tmp_pa
     assert first.remedy
     assert first.remedy.kind is RemedyKind.SOFTWARE
     assert first.severity is Severity.ERROR
+
+
+def test_switch_ports_that_the_kernel_knows_to_isolate_without_acs_do(tmp_path: Path) -> None:
+    zhaoxin = ConfigBuilder("1d17:0731", 0x060400).express(DOWNSTREAM_PORT)
+    known = [replace(_nic_port(None), config=zhaoxin), downstream_port(GPU_PORT, below=TOP)]
+
+    assert _is_pass(_only(one_switch(tmp_path, instead=known)))
 
 
 def test_a_root_port_that_lost_its_controls_turns_around_what_comes_from_below(

@@ -123,6 +123,51 @@ def test_a_port_without_acs_fails_what_should_be_on_and_passes_what_should_be_of
     assert missing.remedy.kind is RemedyKind.HARDWARE
 
 
+def isolating_without_acs() -> Function:
+    """Return a port of Zhaoxin (drivers/pci/quirks.c, pci_quirk_zhaoxin_pcie_ports_acs)."""
+    config = ConfigBuilder("1d17:0731", 0x060400).express(DOWNSTREAM_PORT)
+    return replace(downstream_port(NIC_PORT, below="0000:21:00.0"), config=config)
+
+
+def test_a_port_known_to_isolate_without_acs_lacks_direct_trans_only(tmp_path: Path) -> None:
+    audited = judged(one_switch(tmp_path, instead=[isolating_without_acs()]))
+
+    assert failing(audited) == {("port.nic-side.DirectTrans", NIC_PORT)}
+    redirect = finding(audited, "port.nic-side.ReqRedir", NIC_PORT)
+    assert redirect.found.text == "no ACS capability"
+    assert redirect.reason == "the kernel knows this port to act as if it were on"
+
+
+def test_such_a_port_redirects_whoever_wants_it_not_to(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, instead=[isolating_without_acs()])
+
+    found = at_nic_port(tree, "ReqRedir-", "ReqRedir-")
+
+    assert found.state is State.FAIL
+    assert found.reason == "peer-to-peer requests are redirected to the root complex"
+    assert found.remedy
+    assert found.remedy.kind is RemedyKind.HARDWARE
+    assert "Zhaoxin" in found.remedy.command
+
+
+@pytest.mark.parametrize(
+    ("port", "state"),
+    [
+        (downstream_port(NIC_PORT, below="0000:21:00.0", acs=None), State.PASS),
+        (isolating_without_acs(), State.FAIL),
+    ],
+)
+def test_such_a_port_keeps_acs_from_being_exonerated(
+    tmp_path: Path, port: Function, state: State
+) -> None:
+    gpu_port = downstream_port(GPU_PORT, below="0000:21:00.0", acs=None)
+    tree = one_switch(tmp_path, instead=[root_port(ROOT_PORT, acs=None), gpu_port, port])
+
+    audited = judged(tree, mode=ModeName.BAREMETAL)
+
+    assert finding(audited, "acs.redirection", "host").state is state
+
+
 def test_src_valid_alone_missing_is_information(tmp_path: Path) -> None:
     audited = judged(one_switch(tmp_path, instead=[nic_port(ACS_CAPABLE, 0x005C)]))
 

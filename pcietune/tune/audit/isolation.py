@@ -16,7 +16,7 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 from pcietune.registers.express import PortType
-from pcietune.tune.port_acs import find_acs
+from pcietune.tune.port_acs import built_in_controls, find_acs
 from pcietune.tune.vfio_use import ISOLATION
 
 _NOTHING = AcsControl(0)
@@ -158,16 +158,20 @@ def _between_functions(host: HostAccess, fabric: Fabric, function: PciFunction) 
 
 
 def _missing(host: HostAccess, function: PciFunction) -> AcsControl | None:
-    """Return what is off though it is there to be turned on; None without ACS."""
+    """Return what is off though it is there to be turned on; None without ACS and its like."""
     acs = find_acs(host, function)
-    return None if acs is None else acs.supported & ~acs.enabled & ISOLATION
+    if acs is not None:
+        return acs.supported & ~acs.enabled & ISOLATION
+    built_in = built_in_controls(function)
+    return ISOLATION & ~built_in if built_in else None
 
 
 def _kernel_knows_more(host: HostAccess, fabric: Fabric, port: PciFunction) -> bool:
     """Return whether the kernel keeps apart what is below a root port without ACS.
 
     A port cannot lose the capability, so the kernel then knows the device to isolate all the same
-    (pci_dev_acs_enabled, drivers/pci/quirks.c; its rows are root ports), and is believed.
+    (pci_dev_acs_enabled, drivers/pci/quirks.c), and is believed. The only downstream ports of
+    switches in that table are a quirk of ours.
     """
     if fabric.port_type(port) is not PortType.ROOT_PORT or acs_override(host) is not None:
         return False

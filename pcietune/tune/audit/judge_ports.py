@@ -13,7 +13,7 @@ from pcietune.model.severity import Severity
 from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl, lspci_controls
 from pcietune.tune.audit.port_reasons import failing_reason, failing_remedy
 from pcietune.tune.audit.port_requirements import PortRequirement
-from pcietune.tune.port_acs import find_acs
+from pcietune.tune.port_acs import built_in_controls, find_acs
 from pcietune.tune.vfio_use import ISOLATION, given_to_vfio, named
 
 _SOURCE_VALIDATION = AcsControl.SOURCE_VALIDATION
@@ -83,9 +83,10 @@ def _judge(
     want = requirement.want
     port = requirement.placed.port
     if acs is None:
+        on = want.control in built_in_controls(port)
         found = Value("no ACS capability")
-        fulfilled = not want.on
-        reason = ""
+        fulfilled = on == want.on
+        reason = "the kernel knows this port to act as if it were on" if on else ""
     else:
         on = want.control in acs.enabled
         offered = want.control in acs.supported

@@ -8,6 +8,7 @@ from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.audit.judge_ports import JudgedBit
+from pcietune.tune.port_acs import built_in_controls
 from pcietune.tune.vfio_use import named
 
 ID = "acs.redirection"
@@ -50,4 +51,6 @@ def _is_unread(bit: JudgedBit | None) -> bool:
 
 
 def _may_redirect(bit: JudgedBit) -> bool:
-    return bit.acs is not None and bool(bit.acs.control & ~_HARMLESS)
+    port = bit.requirement.placed.port
+    acting = built_in_controls(port).value if bit.acs is None else bit.acs.control
+    return bool(acting & ~_HARMLESS)

@@ -74,7 +74,8 @@ def failing_remedy(host: HostAccess, requirement: PortRequirement, acs: Acs | No
     """Return what to do about a requirement that fails."""
     want = requirement.want
     quirk = quirk_of(requirement.placed.port)
-    if quirk is not None and (quirk.dword_acs or want.control in quirk.not_set):
+    unchangeable = quirk is not None and acs is None and want.control in quirk.built_in
+    if quirk is not None and (unchangeable or quirk.dword_acs or want.control in quirk.not_set):
         return Remedy(RemedyKind.HARDWARE, f"none by pcietune: {quirk.says}")
     if want.on and (acs is None or want.control not in acs.supported):
         another = "a switch, or switch firmware, that offers it"
