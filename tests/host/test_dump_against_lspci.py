@@ -9,10 +9,10 @@ import pytest
 from host.dumped import opened
 from registers.decoded import decode
 from registers.lspci_text import read_lspci
-from trees.dump import dump, one_switch_functions
-from trees.fabrics import cascade
+from trees.dump import dump, numbered, one_switch_functions
+from trees.fabrics import cascade_functions
+from trees.function import Function
 from trees.host import TreeHost
-from trees.machines import one_switch
 
 from pcietune.address import PciAddress
 from pcietune.host.source import open_host
@@ -41,11 +41,12 @@ def test_a_dump_made_by_hand_reads_as_lspci_reads_it(tmp_path: Path) -> None:
         _check_as_lspci(host, tmp_path / "1.txt")
 
 
-@pytest.mark.parametrize("make", [one_switch, cascade])
+@pytest.mark.parametrize("make", [one_switch_functions, cascade_functions])
 def test_what_lspci_prints_of_a_host_gives_the_same_bytes_again(
-    tmp_path: Path, make: Callable[[Path], TreeHost]
+    tmp_path: Path, make: Callable[[], list[Function]]
 ) -> None:
-    tree = make(tmp_path / "host")
+    tree = TreeHost(tmp_path / "host")
+    tree.add(*numbered(make()))
     text = _lspci("-vvv", "-xxxx", "-O", f"sysfs.path={tree.root}/sys/bus/pci")
 
     with opened(tmp_path, text) as host:

@@ -105,6 +105,25 @@ def test_a_dump_that_lacks_a_bridge_between_others_is_refused(tmp_path: Path, mi
     assert "is missing, or does not answer" in said
 
 
+def _without_root_port() -> str:
+    return "\n\n".join(dump(one_switch_functions()).split("\n\n")[1:])
+
+
+def test_a_dump_that_lacks_the_root_port_above_a_switch_is_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path, _without_root_port()) == (
+        "1.txt:1: 0000:21:00.0: the root port above this upstream port of a switch is missing, "
+        "or does not answer"
+    )
+
+
+def test_a_root_port_that_does_not_answer_leads_to_no_switch(tmp_path: Path) -> None:
+    silent = dump([Function(ROOT, ConfigBuilder("ffff:ffff", 0xFFFFFF).all_ones())])
+
+    said = refused(tmp_path, f"{silent}\n{_without_root_port()}")
+
+    assert said.endswith("of a switch is missing, or does not answer")
+
+
 @pytest.mark.parametrize(
     ("others", "said"),
     [

@@ -27,6 +27,11 @@ def dump(functions: Sequence[Function], size: int = 4096) -> str:
         functions: A bridge before what is below it.
         size: Bytes of each function: 64 of -x, 256 of -xxx, 4096 of -xxxx.
     """
+    return "\n".join(_printed(function, size) for function in numbered(functions))
+
+
+def numbered(functions: Sequence[Function]) -> Sequence[Function]:
+    """Write to each bridge the numbers of the buses below it; a bridge comes before those."""
     buses = {f.address: _bus(f.address) for f in functions}
     lowest: dict[str, int] = {}
     for function in reversed(functions):
@@ -37,7 +42,7 @@ def dump(functions: Sequence[Function], size: int = 4096) -> str:
             bus = _bus(function.address)
             lowest[function.below] = min(bus, lowest.get(function.below, bus))
             buses[function.below] = max(buses[function.below], buses[function.address])
-    return "\n".join(_printed(function, size) for function in functions)
+    return functions
 
 
 def _bus(address: str) -> int:

@@ -26,6 +26,11 @@ def cascade(root: Path, *, second_nic: bool = False, instead: Iterable[Function]
     (27:00.0) with GPU 29:00.0 at port 28:00.0 and, if there is a second NIC, that (2a:00.0) at
     port 28:04.0. ``instead`` as for ``two_switches``.
     """
+    return _host(root, cascade_functions(second_nic=second_nic), instead)
+
+
+def cascade_functions(*, second_nic: bool = False) -> list[Function]:
+    """Return the functions of ``cascade``."""
     functions = [
         root_port("0000:20:01.0"),
         upstream_port("0000:21:00.0", below="0000:20:01.0"),
@@ -45,7 +50,7 @@ def cascade(root: Path, *, second_nic: bool = False, instead: Iterable[Function]
             downstream_port("0000:28:04.0", below="0000:27:00.0"),
             nic("0000:2a:00.0", below="0000:28:04.0"),
         ]
-    return _host(root, functions, instead)
+    return functions
 
 
 def _switch(bus: int) -> list[Function]:

@@ -8,6 +8,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
 from pcietune.host.dumps.lspci_dump import DumpedFunction
 from pcietune.registers.config_space import ConfigBytes
+from pcietune.registers.express import Express, PortType
 from pcietune.registers.sriov import SrIov
 
 _HEADER_TYPE = 0x0E
@@ -17,6 +18,7 @@ _PRIMARY, _SECONDARY, _SUBORDINATE = 0x18, 0x19, 0x1A
 _ID_SIZE = 2  # bytes of the Vendor ID
 _ID_OF_A_VF = b"\xff\xff"  # and of what does not answer
 _HINT = "dump the host again; a bridge whose bus numbers are wrong may be in reset"
+_ALL_AT_ONCE = "dump all functions at once: lspci -D -xxxx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +122,42 @@ def _check_place(function: DumpedFunction, above: _Bridge | None) -> None:
     """Refuse a function whose bridge is missing; VFs may be on buses that no bridge leads to.
 
     Raises:
-        BadInputError: Its bus is among those below a bridge, but no bridge's secondary one.
+        BadInputError: Its bus is among those below a bridge, but no bridge's secondary one; or
+            it is an upstream port below none.
     """
     bus = function.address.bus
-    if above is None or bus == above.secondary or function.data[:_ID_SIZE] == _ID_OF_A_VF:
+    if above is None:
+        _check_top(function)
+        return
+    if bus == above.secondary or function.data[:_ID_SIZE] == _ID_OF_A_VF:
         return
     raise function.place.refused(
         f"{function.address}: no bridge here leads to bus {bus:02x}: one between it and {above} is "
         "missing, or does not answer",
-        hint="dump all functions at once: lspci -D -xxxx",
+        hint=_ALL_AT_ONCE,
     )
+
+
+def _check_top(function: DumpedFunction) -> None:
+    """Refuse a switch on a root bus: nobody would judge the ports above it.
+
+    Raises:
+        BadInputError: The function is an upstream port.
+    """
+    if _port_type(function) is PortType.UPSTREAM_PORT:
+        raise function.place.refused(
+            f"{function.address}: the root port above this upstream port of a switch is missing, "
+            "or does not answer",
+            hint=_ALL_AT_ONCE,
+        )
+
+
+def _port_type(function: DumpedFunction) -> PortType | None:
+    """Return what kind of port it says to be; what is broken is judged where it matters."""
+    with suppress(PcietuneError):
+        express = Express.find(ConfigBytes(function.address, bytes(function.data)))
+        return None if express is None else express.port_type
+    return None
 
 
 def _chains(owners: Sequence[_Bridge | None]) -> list[tuple[PciAddress, ...]]:
