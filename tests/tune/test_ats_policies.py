@@ -130,13 +130,17 @@ def test_a_proof_is_of_one_card_in_one_place(tmp_path: Path, proof: AtsProof) ->
 
 
 @pytest.mark.parametrize(
-    ("domain", "in_use"), [("DMA-FQ", False), ("identity", True)], ids=["lost since", "in use"]
+    ("driver", "domain", "in_use"),
+    [
+        pytest.param("mlx5_core", "DMA-FQ", False, id="lost since"),
+        pytest.param("vfio-pci", "identity", True, id="in use"),
+    ],
 )
 def test_a_proof_does_not_excuse_what_is_off_now(
-    tmp_path: Path, domain: str, *, in_use: bool
+    tmp_path: Path, driver: str, domain: str, *, in_use: bool
 ) -> None:
     proofs = frozenset({AtsProof(NIC_LOCATION, "15b3:101b")})
-    tree = host(tmp_path, OFF, driver="vfio-pci", domain=domain, in_use=in_use)
+    tree = host(tmp_path, OFF, driver=driver, domain=domain, in_use=in_use)
 
     only = of_nic(tree, AtsWanted(AtsPolicy.ENSURE, proofs=proofs))
 
@@ -162,12 +166,18 @@ def test_force_waits_for_what_the_kernel_will_do(tmp_path: Path) -> None:
     assert (only.finding.state, only.action) == (State.PENDING, None)
 
 
-@pytest.mark.parametrize("in_use", [False, True], ids=["idle", "in use"])
-def test_force_never_writes_below_vfio(tmp_path: Path, *, in_use: bool) -> None:
-    only = of_nic(host(tmp_path, OFF, driver="vfio-pci", in_use=in_use), FORCE)
+def test_force_never_writes_below_vfio(tmp_path: Path) -> None:
+    only = of_nic(host(tmp_path, OFF, driver="vfio-pci", in_use=True), FORCE)
 
     assert (only.finding.state, only.action) == (State.FAIL, None)
     assert only.finding.reason.endswith("; it is not forced, as it is bound to VFIO")
+
+
+def test_what_vfio_has_idle_gets_its_lost_bit_back_from_the_kernel(tmp_path: Path) -> None:
+    only = of_nic(host(tmp_path, OFF, driver="vfio-pci"), FORCE)
+
+    assert (only.finding.state, only.action) == (State.PENDING, None)
+    assert "the kernel will anew when VFIO attaches it" in only.finding.reason
 
 
 def test_force_never_writes_a_vf(tmp_path: Path) -> None:

@@ -42,18 +42,46 @@ AMD, SMMU = Iommu.AMD, Iommu.SMMU_V3
 DMA, IDENTITY, BLOCKED = Domain.TRANSLATING, Domain.IDENTITY, Domain.BLOCKED
 PASS, FAIL, PENDING, ERROR = State.PASS, State.FAIL, State.PENDING, State.ERROR
 PROVE, HEAL = AtsAction.PROVE, AtsAction.HEAL
+WRITTEN = "on without VFIO, where this kernel does not turn it on"
+WRITTEN_SMMU = "on without VFIO behind an SMMUv3 that is bypassed"
+IN_EVERY_MODE = "on under identity, where this kernel turns it on in every mode"
+NOT_EVERY = "on where not every kernel and IOMMU has it on"
 
 EXPECTED = [
     ("no IOMMU", off(Iommu.UNKNOWN, Domain.NONE), FAIL, None),
     ("no IOMMU", on(Iommu.UNKNOWN, Domain.NONE), FAIL, None),
     ("on behind an IOMMU of another kind", on(Iommu.OTHER, DMA), ERROR, None),
-    ("on where this kernel does not turn it on", on(LEGACY, IDENTITY), FAIL, None),
-    ("on where this kernel does not turn it on", on(LEGACY, BLOCKED, Use.OWN_DRIVER), FAIL, None),
-    ("on", on(LEGACY, IDENTITY, kernel=(6, 6)), PASS, None),
-    ("on", on(LEGACY, IDENTITY, Use.VFIO_USED), PASS, None),
+    ("in use and on", on(LEGACY, IDENTITY, Use.VFIO_USED), PASS, None),
+    ("in use and on", on(SMMU, IDENTITY, Use.VFIO_USED), PASS, None),
+    ("in use and on", on(LEGACY, Domain.UNKNOWN, Use.VFIO_USED), PASS, None),
+    (WRITTEN, on(LEGACY, IDENTITY), FAIL, None),
+    (WRITTEN, on(LEGACY, BLOCKED, Use.OWN_DRIVER), FAIL, None),
     ("on before VFIO opens it", on(LEGACY, IDENTITY, Use.VFIO_IDLE), PENDING, None),
-    ("on", on(LEGACY, IDENTITY, Use.VFIO_IDLE, (6, 1)), PASS, None),
-    ("on", on(UNSURE, IDENTITY, Use.VFIO_IDLE), PASS, None),
+    (WRITTEN_SMMU, on(SMMU, IDENTITY), FAIL, None),
+    (WRITTEN_SMMU, on(SMMU, BLOCKED, kernel=(6, 6)), FAIL, None),
+    (WRITTEN_SMMU, on(SMMU, IDENTITY, Use.OWN_DRIVER, (7, 1)), FAIL, None),
+    (
+        "on behind an SMMUv3 before VFIO opens it",
+        on(SMMU, IDENTITY, Use.VFIO_IDLE),
+        PENDING,
+        None,
+    ),
+    (IN_EVERY_MODE, on(LEGACY, IDENTITY, kernel=(6, 6)), PASS, None),
+    (IN_EVERY_MODE, on(LEGACY, IDENTITY, Use.VFIO_IDLE, (6, 1)), PASS, None),
+    (IN_EVERY_MODE, on(UNSURE, IDENTITY, kernel=(6, 6)), PASS, None),
+    ("on in a mode that is not known", on(UNSURE, IDENTITY, Use.VFIO_IDLE), PENDING, None),
+    ("on in a mode that is not known", on(UNSURE, IDENTITY, kernel=(6, 7)), PENDING, None),
+    ("on in a mode that is not known", on(UNSURE, IDENTITY, kernel=None), PENDING, None),
+    (NOT_EVERY, on(LEGACY, IDENTITY, kernel=None), PENDING, None),
+    (NOT_EVERY, on(SMMU, IDENTITY, kernel=None), PENDING, None),
+    (NOT_EVERY, on(SMMU, IDENTITY, kernel=(7, 2)), PENDING, None),
+    (NOT_EVERY, on(Iommu.UNKNOWN, IDENTITY), PENDING, None),
+    ("on, and its use not known", on(LEGACY, IDENTITY, Use.UNKNOWN), ERROR, None),
+    ("on, and its use not known", on(SMMU, IDENTITY, Use.UNKNOWN), ERROR, None),
+    ("on under another domain", on(AMD, Domain.OTHER), ERROR, None),
+    ("on and blocked, where it is kept on", on(SCALABLE, BLOCKED, kernel=(6, 15)), PASS, None),
+    ("on and blocked", on(SCALABLE, BLOCKED, kernel=(6, 11)), PENDING, None),
+    ("on and blocked", on(AMD, BLOCKED), PENDING, None),
     ("on", on(LEGACY, DMA), PASS, None),
     ("on", on(SCALABLE, IDENTITY), PASS, None),
     ("on", on(AMD, IDENTITY), PASS, None),
@@ -63,10 +91,19 @@ EXPECTED = [
     ("in use and off", off(Iommu.UNKNOWN, Domain.UNKNOWN, Use.VFIO_USED), FAIL, None),
     ("off, and its use not known", off(LEGACY, IDENTITY, Use.UNKNOWN), ERROR, None),
     ("off, and its use not known", off(LEGACY, Domain.UNKNOWN, Use.UNKNOWN), ERROR, None),
-    ("its domain not known", off(LEGACY, Domain.UNKNOWN), ERROR, None),
-    ("its domain not known", on(Iommu.UNKNOWN, Domain.UNKNOWN, Use.UNKNOWN), ERROR, None),
-    ("its domain not known", on(LEGACY, Domain.UNKNOWN, Use.VFIO_IDLE), ERROR, None),
-    ("on", on(LEGACY, Domain.UNKNOWN, Use.VFIO_USED), PASS, None),
+    ("off under a domain that is not known", off(LEGACY, Domain.UNKNOWN), ERROR, None),
+    (
+        "on under a domain that is not known",
+        on(Iommu.UNKNOWN, Domain.UNKNOWN, Use.UNKNOWN),
+        ERROR,
+        None,
+    ),
+    (
+        "on under a domain that is not known",
+        on(LEGACY, Domain.UNKNOWN, Use.VFIO_IDLE),
+        ERROR,
+        None,
+    ),
     ("off under another domain", off(LEGACY, Domain.OTHER), ERROR, None),
     ("off behind another IOMMU", off(Iommu.OTHER, IDENTITY), ERROR, None),
     ("off behind another IOMMU", off(Iommu.UNKNOWN, DMA), ERROR, None),
@@ -119,8 +156,15 @@ EXPECTED = [
     ("lost without a driver", off(AMD, DMA), FAIL, HEAL),
     ("lost without a driver", off(SMMU, DMA), FAIL, HEAL),
     ("lost with a driver", off(LEGACY, DMA, Use.OWN_DRIVER), FAIL, None),
-    ("lost with a driver", off(LEGACY, DMA, Use.VFIO_IDLE), FAIL, None),
-    ("lost with a driver", off(AMD, IDENTITY, Use.VFIO_IDLE), FAIL, None),
+    ("lost before VFIO", off(LEGACY, DMA, Use.VFIO_IDLE), PENDING, None),
+    ("lost before VFIO", off(AMD, IDENTITY, Use.VFIO_IDLE), PENDING, None),
+    ("lost before VFIO", off(SMMU, DMA, Use.VFIO_IDLE), PENDING, None),
+    (
+        "lost in scalable mode, where it is kept on",
+        off(SCALABLE, DMA, Use.VFIO_IDLE, (6, 15)),
+        FAIL,
+        None,
+    ),
 ]
 
 
@@ -162,6 +206,22 @@ def test_what_is_off_passes_only_where_it_was_proved_and_vfio_has_not_come_yet()
     assert {s.iommu for s in passing} == {LEGACY, SCALABLE, UNSURE, AMD, SMMU}
 
 
+def test_what_is_on_passes_without_a_vm_only_where_the_kernel_is_known_to_turn_it_on() -> None:
+    passing = {
+        (s.iommu, s.domain, s.kernel)
+        for s in SITUATIONS
+        if s.enabled and row_for(s).state is State.PASS and s.use is not Use.VFIO_USED
+    }
+    before_6_7 = ((5, 15), (6, 6))
+
+    assert {domain for _, domain, _ in passing} == {DMA, IDENTITY, BLOCKED}
+    assert {iommu for iommu, domain, _ in passing if domain is BLOCKED} == {SCALABLE}
+    assert {(iommu, kernel) for iommu, domain, kernel in passing if domain is IDENTITY} == {
+        *product((AMD, SCALABLE), KERNELS),
+        *product((LEGACY, UNSURE), before_6_7),
+    }
+
+
 def test_what_is_off_in_a_running_vm_always_fails() -> None:
     running = [s for s in SITUATIONS if not s.enabled and s.use is Use.VFIO_USED]
 
@@ -184,5 +244,5 @@ def test_a_proof_is_tried_only_under_identity_and_healing_only_under_translation
 
 def test_a_row_says_where_it_is_known_from_and_what_fails_says_why_and_what_to_do() -> None:
     assert all(row.source for row in ATS_TABLE)
-    assert all(row.reason for row in ATS_TABLE if row.name != "on")
+    assert all(row.reason for row in ATS_TABLE if row.state is not State.PASS)
     assert all(row.remedy for row in ATS_TABLE if row.state is State.FAIL)

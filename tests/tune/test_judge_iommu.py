@@ -88,6 +88,15 @@ def test_a_unit_that_does_not_say_and_is_not_proved_is_an_error_and_no_pass(
     assert (found.state, found.code) == (State.ERROR, ExitCode.UNREADABLE)
 
 
+def test_a_bit_that_is_on_where_nothing_is_translated_proves_nothing(tmp_path: Path) -> None:
+    tree = behind_smmu(one_switch(tmp_path))
+    tree.group_type(5, "identity")
+
+    found = finding(judged(tree, DEVICE_TLB), "iommu.device-tlb", "smmu3.0")
+
+    assert (found.state, found.code) == (State.ERROR, ExitCode.UNREADABLE)
+
+
 def test_a_nic_that_cannot_be_read_proves_nothing(tmp_path: Path) -> None:
     tree = behind_smmu(one_switch(tmp_path))
     tree.config(NIC).write_bytes(b"\xff" * 4096)

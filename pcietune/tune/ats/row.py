@@ -3,10 +3,21 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from pcietune.model.finding import Remedy, State
+from pcietune.model.finding import Remedy, RemedyKind, State
 from pcietune.model.severity import Severity
 from pcietune.tune.ats.action import AtsAction
 from pcietune.tune.ats.situation import Domain, Iommu, Situation, Use
+
+ON_HOST = Remedy(RemedyKind.SOFTWARE, "run pcietune on the host, or record it there")
+RESCAN = Remedy(
+    RemedyKind.SOFTWARE, "remove and rescan {address}; if it stays off, ATS in the firmware's setup"
+)
+
+SCALABLE = frozenset({Iommu.INTEL_SCALABLE})
+MODE_UNKNOWN = frozenset({Iommu.INTEL})
+IDENTITY = frozenset({Domain.IDENTITY})
+BLOCKED = frozenset({Domain.BLOCKED})
+UNTRANSLATED = IDENTITY | BLOCKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,12 +116,18 @@ def _judge_device_tlb(host: HostAccess, groups: Sequence[SwitchGroup], unit: Iom
 
 
 def _proved_by(host: HostAccess, groups: Sequence[SwitchGroup], unit: IommuUnit) -> str | None:
-    """Return the address of a NIC behind ``unit`` whose ATS the kernel has turned on."""
+    """Return the address of a NIC behind ``unit`` whose ATS the kernel has turned on.
+
+    That a bit is on where nothing is translated proves nothing: somebody may have written it.
+    """
     for group in groups:
         for nic in group.nics:
             try:
-                ats = Ats.find(host.config(nic))
-                if ats is not None and ats.enabled and host.state(nic).iommu_unit == unit.name:
+                ats, state = Ats.find(host.config(nic)), host.state(nic)
+                if ats is None or not ats.enabled or state.iommu_unit != unit.name:
+                    continue
+                own = host.platform().group(state.group)
+                if (own is not None and own.translates) or (state.vfio and state.enable_count):
                     return str(nic.address)
             except PcietuneError:
                 continue
