@@ -179,20 +179,24 @@ class _Layout:
 
     def _port(self, port: Port, function: Function) -> None:
         self.functions.append(function)
-        below = f"{function.location}/00.0"
         if port.switch is not None:
-            self._switch(port.switch, function.device_id, below)
+            self._switch(port.switch, function.device_id, f"{function.location}/00.0")
         if port.endpoint is not None:
-            self._endpoint(port.endpoint, function.device_id, below)
+            for number, endpoint in enumerate((port.endpoint, *port.endpoint.beside)):
+                self._endpoint(endpoint, function, number)
 
-    def _endpoint(self, endpoint: Endpoint, bus: str, location: str) -> None:
+    def _endpoint(self, endpoint: Endpoint, port: Function, number: int) -> None:
         device_id = self._device_id("endpoint", endpoint.name)
+        several = ",multifunction=on" if endpoint.beside else ""
         bar = "" if endpoint.bar_mb is None else f",cmb_size_mb={endpoint.bar_mb}"
-        device = f"nvme,id={device_id},bus={bus},serial={device_id}{bar}"
+        device = (
+            f"nvme,id={device_id},bus={port.device_id},addr=0.{number}{several}"
+            f",serial={device_id}{bar}"
+        )
         self.functions.append(
             Function(
                 device_id=device_id,
-                location=location,
+                location=f"{port.location}/00.{number}",
                 arguments=_drive(device, device_id)
                 if endpoint.vfs is None
                 else _with_vfs(device, device_id, endpoint.vfs.most),

@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 _MACHINES = Path(__file__).parent / "machines"
+_FUNCTIONS = 8  # of a device: a Function Number has three bits
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]*$")]
 Identity = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
@@ -78,7 +79,7 @@ class Vfs(_Strict, frozen=True):
 
 
 class Endpoint(_Strict, frozen=True):
-    """A device with one function at the end of a link.
+    """A function at the end of a link: the whole device, or its Function 0.
 
     Attributes:
         name: What tests call it; None: they do not speak of it.
@@ -90,6 +91,7 @@ class Endpoint(_Strict, frozen=True):
         relaxed_ordering: Whether it may set the attribute, as a device may after power-up.
         ats: Its ATS capability, or whether it has the usual one.
         vfs: None: it has no SR-IOV capability.
+        beside: The device's further functions, in the order of their numbers from 1 on.
     """
 
     id: Identity
@@ -101,6 +103,11 @@ class Endpoint(_Strict, frozen=True):
     ats: bool | Ats = False
     vfs: Vfs | None = None
     link: Link = Link()
+    beside: "list[Endpoint]" = []
+
+    def __post_init__(self) -> None:
+        if len(self.beside) >= _FUNCTIONS or any(each.beside for each in self.beside):
+            raise ValueError(f"a device has at most {_FUNCTIONS} functions, all beside the first")
 
 
 class Port(_Strict, frozen=True):
@@ -207,6 +214,7 @@ def _names(ports: list[Port]) -> Iterator[str | None]:
         yield port.name
         if port.endpoint is not None:
             yield port.endpoint.name
+            yield from (each.name for each in port.endpoint.beside)
         if port.switch is not None:
             yield port.switch.name
             yield from _names(port.switch.ports)

@@ -10,6 +10,7 @@ from bench.fabric import lay_out
 from bench.machine import Machine, load_machine
 
 MACHINES = sorted(path.stem for path in (Path(__file__).parent / "machines").glob("*.yaml"))
+NIC = {"id": "15b3:101b", "class": 0x020000}
 
 
 def machine(*ports: object) -> Machine:
@@ -35,11 +36,19 @@ def test_every_shipped_file_describes_a_machine(name: str) -> None:
         ),
         pytest.param(
             {
-                "endpoint": {"id": "15b3:101b", "class": 0x020000},
+                "endpoint": NIC,
                 "switch": {"id": "1000:c010", "ports": []},
             },
             "not both",
             id="two things in one port",
+        ),
+        pytest.param(
+            {"endpoint": {**NIC, "beside": [{**NIC, "beside": [NIC]}]}},
+            "all beside the first",
+            id="functions below functions",
+        ),
+        pytest.param(
+            {"endpoint": {**NIC, "beside": [NIC] * 8}}, "at most 8 functions", id="nine functions"
         ),
     ],
 )
@@ -62,3 +71,11 @@ def test_a_location_is_the_path_of_slots_from_the_root_bus() -> None:
     assert locations["root0"] == "0000:20:00.0"
     assert locations["nic1"] == "0000:20:00.0/00.0/03.0/00.0"
     assert locations["nvswitch5"] == "0000:40:04.0/00.0"
+
+
+def test_functions_of_a_device_are_told_by_the_last_digit() -> None:
+    nic = {**NIC, "name": "nic0", "beside": [{**NIC, "name": "nic1"}]}
+
+    functions = lay_out(machine({"name": "port0", "endpoint": nic})).functions
+
+    assert [each.location for each in functions[1:]] == ["0000:00:08.0/00.0", "0000:00:08.0/00.1"]
