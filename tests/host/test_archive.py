@@ -207,6 +207,15 @@ def test_a_file_larger_than_any_of_sysfs_is_refused(tmp_path: Path, destination:
         unpack(archive, destination)
 
 
+def test_more_members_than_any_host_needs_are_refused(tmp_path: Path, destination: Path) -> None:
+    archive = _tar(tmp_path, _file("sys/1"), _file("sys/2"), _file("manifest.json", b"{}"))
+
+    unpack(archive, destination, most_members=3)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(BadInputError, match=r"is damaged: it holds more than 2 members$"):
+        unpack(archive, tmp_path / "other", most_members=2)
+
+
 def test_a_name_that_occurs_twice_is_refused(tmp_path: Path, destination: Path) -> None:
     archive = _tar(tmp_path, _file("sys/twice", b"1"), _file("sys/twice", b"2"))
 

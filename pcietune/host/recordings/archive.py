@@ -19,6 +19,7 @@ from pcietune.host.result_file import result_file
 _LARGEST_FILE = 0x10000  # bytes; Configuration Space has 4096, a sysfs attribute at most a page
 _LARGEST_MANIFEST = 0x2000000  # bytes
 _LARGEST_ARCHIVE = 0x40000000  # bytes, uncompressed; 65,536 functions need less
+_MOST_MEMBERS = 1_000_000  # files, directories and links; 16,384 functions have 40 each
 _GZIP_MAGIC = b"\x1f\x8b"
 _TAR_MAGIC = b"ustar"
 _TAR_MAGIC_OFFSET = 257  # bytes
@@ -51,26 +52,31 @@ def pack(root: Path, destination: Path) -> None:
         _write(root, file, compressed=destination.suffix == ".gz")
 
 
-def unpack(archive: Path, destination: Path) -> None:
+def unpack(archive: Path, destination: Path, *, most_members: int = _MOST_MEMBERS) -> None:
     """Write what a host archive holds below ``destination``, an empty directory.
 
-    Only files of bounded size, directories and links that stay inside are accepted. No file can
-    be written through a link of the archive, since links are made last.
+    Only files of bounded size, directories and links that stay inside are accepted, and only so
+    many: each takes memory, however little it holds. No file can be written through a link of the
+    archive, since links are made last.
 
     Raises:
         BadInputError: The archive cannot be read, or a member is not one that pcietune makes.
         NotPermittedError: The archive may not be read, or there is no room for what it holds.
     """
     with opened(archive) as stream:
-        unpack_stream(stream, archive, destination)
+        unpack_stream(stream, archive, destination, most_members=most_members)
 
 
-def unpack_stream(stream: Plain, archive: Path, destination: Path) -> None:
+def unpack_stream(
+    stream: Plain, archive: Path, destination: Path, *, most_members: int = _MOST_MEMBERS
+) -> None:
     """As ``unpack``, of an archive that was opened already."""
     links: list[tuple[Path, str]] = []
     with damage_named(archive):
         with tarfile.open(fileobj=_Bounded(stream), mode="r|") as tar:
-            for member in tar:
+            for number, member in enumerate(tar):
+                if number == most_members:
+                    raise tarfile.ReadError(f"it holds more than {most_members} members")
                 target = destination / _checked_name(archive, member)
                 if member.issym():
                     links.append((target, _checked_link(archive, member)))
