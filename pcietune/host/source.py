@@ -135,7 +135,7 @@ def _recorded(root: Path, source: Path) -> SysfsHost:
         )
     manifest = read_manifest(root, str(source))
     files.complete = manifest.complete
-    return SysfsHost(files, unread=manifest.unread_by_address())
+    return SysfsHost(files, unread=manifest.unread_by_address(str(source)))
 
 
 def _check_directory(root: Path) -> None:

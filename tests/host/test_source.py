@@ -160,7 +160,7 @@ def test_this_machines_own_root_is_no_recording(source: str) -> None:
         ),
         (
             '{"format": "pcietune host archive", "version": 1, "unread": {"3b": {"ranges": []}}}',
-            "'3b' is not a PCI address",
+            "host: manifest.json is broken: '3b' is not a PCI address",
         ),
     ],
 )

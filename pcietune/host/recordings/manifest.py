@@ -51,16 +51,19 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the manifest as indented JSON."""
         return msgspec.json.format(msgspec.json.encode(self, order="deterministic")) + b"\n"
 
-    def unread_by_address(self) -> dict[PciAddress, Unread]:
-        """Return what is not recorded of each function.
+    def unread_by_address(self, source: str) -> dict[PciAddress, Unread]:
+        """Return what is not recorded of each function of the recording called ``source``.
 
         Raises:
             BadInputError: A key is no address.
         """
-        return {
-            PciAddress.parse(address): Unread(unread.ranges, unread.reason)
-            for address, unread in self.unread.items()
-        }
+        try:
+            return {
+                PciAddress.parse(address): Unread(unread.ranges, unread.reason)
+                for address, unread in self.unread.items()
+            }
+        except BadInputError as error:
+            raise _broken(source, error) from error
 
 
 def read_manifest(root: Path, source: str) -> Manifest:
@@ -106,6 +109,8 @@ def decode_manifest(data: bytes, source: str) -> Manifest:
             )
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise BadInputError(
-            f"{source}: {MANIFEST} is broken: {error}", hint="record the host again"
-        ) from error
+        raise _broken(source, error) from error
+
+
+def _broken(source: str, why: Exception) -> BadInputError:
+    return BadInputError(f"{source}: {MANIFEST} is broken: {why}", hint="record the host again")
