@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from pcietune.host.firmware.dmar import read_dmar
-from pcietune.host.firmware.iort import read_iort
+from pcietune.host.firmware.tables import read_tables
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import read_groups, read_units
 from pcietune.host.numa import read_numa_nodes
@@ -42,6 +41,7 @@ _LONGEST_SYMBOL = max(map(len, CONFIG_ACS_SYMBOLS))
 
 def read_platform(files: HostFiles) -> Platform:
     """Return what the host is apart from its functions; what cannot be read is None or absent."""
+    tables = read_tables(files)
     dmi = {name: files.text(f"{DMI}/{name}") for name in DMI_FIELDS}
     return Platform(
         dmi={name: text for name, text in dmi.items() if text},
@@ -51,8 +51,9 @@ def read_platform(files: HostFiles) -> Platform:
         lockdown=_lockdown(files.text(LOCKDOWN)),
         iommu_units=read_units(files),
         groups=read_groups(files),
-        dmar=read_dmar(files),
-        root_complex_ats=read_iort(files),
+        dmar=tables.dmar,
+        root_complex_ats=tables.root_complex_ats,
+        damaged_tables=tables.damaged,
         numa_nodes=read_numa_nodes(files),
     )
 

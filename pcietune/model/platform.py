@@ -1,7 +1,7 @@
 """What a host is apart from its functions: firmware names, kernel, IOMMU units and groups."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pcietune.address import PciAddress
@@ -85,6 +85,7 @@ class Platform:
         dmar: What Intel's firmware says of ATS; None if that is not readable, or there is none.
         root_complex_ats: By PCI segment, whether ARM's firmware says that its root complex has
             ATS (table IORT); None if that is not readable, or there is none.
+        damaged_tables: Of the firmware's tables about ATS, those that make no sense, and why.
         numa_nodes: How many NUMA nodes have CPUs; None if unreadable.
     """
 
@@ -97,6 +98,7 @@ class Platform:
     groups: Mapping[int, IommuGroup] | None
     dmar: Dmar | None = None
     root_complex_ats: Mapping[int, bool] | None = None
+    damaged_tables: Mapping[str, str] = field(default_factory=dict)
     numa_nodes: int | None = None
 
     @property

@@ -18,7 +18,7 @@ from trees.acpi import (
     structure,
 )
 
-from pcietune.host.firmware.acpi_table import is_whole
+from pcietune.host.firmware.acpi_table import check_whole
 from pcietune.host.firmware.dmar import DMAR, parse_dmar
 from pcietune.host.firmware.iort import IORT, parse_iort
 
@@ -26,10 +26,11 @@ from pcietune.host.firmware.iort import IORT, parse_iort
 def look(data: bytes) -> None:
     """Read a table as it is, which may be refused, and with the length and sum that it needs."""
     for signature, parse in ((DMAR, parse_dmar), (IORT, parse_iort)):
-        is_whole(data, signature)
+        with suppress(ValueError):
+            check_whole(data, signature)
         _parsed(parse, data)
         whole = _whole(data, signature)
-        assert is_whole(whole, signature)
+        check_whole(whole, signature)
         _parsed(parse, whole)
 
 

@@ -87,30 +87,29 @@ def test_a_scope_may_take_several_hops_and_one_that_is_no_pci_function_is_passed
         pytest.param(b"\x02", id="the first byte of a structure"),
     ],
 )
-def test_what_makes_no_sense_is_not_known(tmp_path: Path, structures: bytes) -> None:
-    host = TreeHost(tmp_path)
-    put_table(host, dmar(structure(ATSR, flags=ALL_PORTS), structures))
-
-    assert read_dmar(HostFiles(tmp_path, recorded=False)) is None
+def test_what_makes_no_sense_is_refused(structures: bytes) -> None:
+    with pytest.raises(ValueError, match=r"bytes|left over|shorter"):
+        parse_dmar(dmar(structure(ATSR, flags=ALL_PORTS), structures))
 
 
 @pytest.mark.parametrize(
-    "damaged",
+    ("damaged", "why"),
     [
-        pytest.param(dmar()[:-1], id="cut off"),
-        pytest.param(dmar() + b"\0", id="longer than it says"),
-        pytest.param(dmar()[:30], id="half a header"),
-        pytest.param(b"", id="empty"),
-        pytest.param(table("APIC", bytes(12)), id="another table"),
-        pytest.param(dmar()[:-1] + b"\x01", id="a wrong checksum"),
+        pytest.param(dmar()[:-1], "it has 47 bytes where it says 48", id="cut off"),
+        pytest.param(dmar() + b"\0", "it has 49 bytes where it says 48", id="too long"),
+        pytest.param(dmar()[:30], "it has 30 bytes", id="half a header"),
+        pytest.param(b"", "it has 0 bytes", id="empty"),
+        pytest.param(table("APIC", bytes(12)), "its signature is b'APIC'", id="another table"),
+        pytest.param(dmar()[:-1] + b"\x01", "its checksum is wrong", id="a wrong checksum"),
     ],
 )
-def test_a_damaged_table_is_not_known(tmp_path: Path, damaged: bytes) -> None:
+def test_a_damaged_table_is_refused(tmp_path: Path, damaged: bytes, why: str) -> None:
     host = TreeHost(tmp_path)
     put_table(host, dmar())
     (tmp_path / "sys/firmware/acpi/tables/DMAR").write_bytes(damaged)
 
-    assert read_dmar(HostFiles(tmp_path, recorded=False)) is None
+    with pytest.raises(ValueError, match=f"^{why}$"):
+        read_dmar(HostFiles(tmp_path, recorded=False))
 
 
 def test_a_table_that_is_absent_or_not_readable_is_not_known(tmp_path: Path) -> None:

@@ -49,20 +49,20 @@ def test_each_segment_is_told_apart_and_the_first_node_of_one_counts() -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_not_known_or_empty(tmp_path: Path, body: bytes) -> None:
-    put_table(TreeHost(tmp_path), table("IORT", body))
-
-    assert not read_iort(HostFiles(tmp_path, recorded=False))
+def test_what_makes_no_sense_is_refused(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"\d bytes"):
+        parse_iort(table("IORT", body))
 
 
 def test_a_host_without_the_table_is_not_known(tmp_path: Path) -> None:
     assert read_iort(HostFiles(tmp_path, recorded=False)) is None
 
 
-def test_a_table_longer_than_it_says_is_not_known(tmp_path: Path) -> None:
+def test_a_table_longer_than_it_says_is_refused(tmp_path: Path) -> None:
     put_table(TreeHost(tmp_path), iort([root_complex(0, 1)]) + b"\0")
 
-    assert read_iort(HostFiles(tmp_path, recorded=False)) is None
+    with pytest.raises(ValueError, match=r"^it has 85 bytes where it says 84$"):
+        read_iort(HostFiles(tmp_path, recorded=False))
 
 
 def test_a_whole_table_is_read(tmp_path: Path) -> None:

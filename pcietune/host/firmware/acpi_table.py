@@ -10,19 +10,31 @@ _LENGTH = slice(4, 8)
 
 
 def read_table(files: HostFiles, signature: str) -> bytes | None:
-    """Return a table with its header; None if it is absent, unreadable or damaged."""
+    """Return a table with its header; None if it is absent or unreadable.
+
+    Raises:
+        ValueError: It is damaged.
+    """
     try:
         data = files.read(f"{TABLES}/{signature}")
     except OSError:
         return None
-    return data if is_whole(data, signature) else None
+    check_whole(data, signature)
+    return data
 
 
-def is_whole(data: bytes, signature: str) -> bool:
-    """Return whether this is the table of that signature, whole and with a right checksum."""
-    return (
-        len(data) >= HEADER_SIZE
-        and data[:4] == signature.encode()
-        and int.from_bytes(data[_LENGTH], "little") == len(data)
-        and sum(data) % 0x100 == 0
-    )
+def check_whole(data: bytes, signature: str) -> None:
+    """Do nothing if this is the table of that signature, whole and with a right checksum.
+
+    Raises:
+        ValueError: It is not.
+    """
+    length = int.from_bytes(data[_LENGTH], "little")
+    if len(data) < HEADER_SIZE:
+        raise ValueError(f"it has {len(data)} bytes")
+    if data[:4] != signature.encode():
+        raise ValueError(f"its signature is {data[:4]!r}")
+    if length != len(data):
+        raise ValueError(f"it has {len(data)} bytes where it says {length}")
+    if sum(data) % 0x100:
+        raise ValueError("its checksum is wrong")

@@ -20,12 +20,13 @@ _PCI_SCOPES = (1, 2)  # Types: PCI Endpoint Device, PCI Sub-hierarchy (a bridge)
 
 
 def read_dmar(files: HostFiles) -> Dmar | None:
-    """Return what DMAR says of ATS; None if it is absent, not readable or makes no sense."""
+    """Return what DMAR says of ATS; None if it is absent or not readable.
+
+    Raises:
+        ValueError: It is damaged, or as ``parse_dmar``.
+    """
     table = read_table(files, DMAR)
-    try:
-        return None if table is None else parse_dmar(table)
-    except ValueError:
-        return None
+    return None if table is None else parse_dmar(table)
 
 
 def parse_dmar(table: bytes) -> Dmar:

@@ -8,7 +8,7 @@ from pcietune.host.host_files import HostFiles
 
 IORT = "IORT"
 
-_TABLE = struct.Struct("<II")  # after the header: Number of IORT Nodes, Offset to them
+_TABLE = struct.Struct("<II4x")  # after the header: Number of IORT Nodes, Offset to them
 _NODE = struct.Struct("<BH13x")  # Type, Length, then Revision, Identifier and the ID mappings
 _ROOT_COMPLEX = 2  # Type: ACPI_IORT_NODE_PCI_ROOT_COMPLEX
 _ATTRIBUTES = struct.Struct("<8xII")  # Memory Access Properties, ATS Attribute, Segment Number
@@ -18,13 +18,13 @@ _ATS_SUPPORTED = 1 << 0  # ACPI_IORT_ATS_SUPPORTED
 def read_iort(files: HostFiles) -> Mapping[int, bool] | None:
     """Return by PCI segment whether its root complex has ATS.
 
-    None if the table is absent (a host with a device tree), not readable or makes no sense.
+    None if the table is absent (a host with a device tree) or not readable.
+
+    Raises:
+        ValueError: It is damaged, or as ``parse_iort``.
     """
     table = read_table(files, IORT)
-    try:
-        return None if table is None else parse_iort(table)
-    except ValueError:
-        return None
+    return None if table is None else parse_iort(table)
 
 
 def parse_iort(table: bytes) -> Mapping[int, bool]:

@@ -31,9 +31,11 @@ def cause_of_loss(subject: AtsSubject) -> str:
     table = _TABLES.get(_kind(subject))
     if table is None:
         return f"the IOMMU's driver had a reason that cannot be read here, or {cleared}"
+    damaged = table.split()[0] in subject.platform.damaged_tables
+    unread = "damaged" if damaged else "not readable here"
     return (
-        f"the root port is missing in the firmware's ATS table ({table}), which is not readable "
-        f"here, or {cleared}"
+        f"the root port is missing in the firmware's ATS table ({table}), which is {unread}, "
+        f"or {cleared}"
     )
 
 

@@ -11,6 +11,7 @@ from pcietune.model.profile import IommuPolicy
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.ats import Ats
+from pcietune.tune.audit.judge_firmware_tables import judge_firmware_tables
 from pcietune.tune.iommu_remedies import ANSWER_TRANSLATION_REQUESTS, TURN_ON_IOMMU
 
 ENABLED = "iommu.enabled"
@@ -52,7 +53,7 @@ def judge_iommu(
         None if enabled else TURN_ON_IOMMU,
     )
     units = [_judge_device_tlb(host, groups, unit) for unit in _units(host, groups)]
-    return [judged, *units, *_unknown_units(host, groups)]
+    return [judged, *units, *_unknown_units(host, groups), *judge_firmware_tables(host)]
 
 
 def _not_told(what: str) -> ConfigSpaceError:
