@@ -45,6 +45,39 @@ def test_on_a_fixed_kernel_an_x_drops_what_the_kernel_would_set(
     )
 
 
+def test_the_port_that_a_broken_kernel_passes_over_is_named(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = one_switch(tmp_path)
+    host.put("proc/cmdline", "ro pci=config_acs=1111011@0020:02:00.0;101xxxx@0000:22:04.0")
+    host.put("proc/sys/kernel/osrelease", "6.12.10")
+
+    run = pcietune("audit", "--from", tmp_path, "--profile", "gpu-rdma", "--mode", "vm", "--json")
+
+    (finding,) = (f for f in run.document().findings if f.id == "port.config-acs")
+    assert (finding.state, finding.severity) == ("fail", "warning")
+    assert finding.subject.address == "0000:22:04.0"
+    assert "kernels 6.11 to 6.14 take only the first entry" in finding.reason
+
+
+# linux-rdma/rdma-core#1802 (B05): a drop-in that update-grub never saw, or a comment, asks nothing.
+
+
+def test_a_file_that_never_reached_the_command_line_is_no_word_of_it(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = one_switch(tmp_path)
+    host.put(
+        "etc/default/grub.d/config-acs.cfg", 'GRUB_CMDLINE_LINUX="pci=config_acs=1x111x1@pci:0:0"'
+    )
+
+    run = pcietune("audit", "--from", tmp_path, "--profile", "gpu-rdma", "--mode", "vm", "--json")
+
+    found = {(f.id, f.subject.address): f.state for f in run.document().findings}
+    assert "port.config-acs" not in {finding_id for finding_id, _ in found}
+    assert found["port.nic-side.DirectTrans", "0000:22:04.0"] == "fail"
+
+
 # linux-pci (B10): the documentation's own example names no device.
 
 

@@ -14,11 +14,12 @@ from pcietune.model.kernel_release import KernelRelease
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.vfio_use import ISOLATION
 
-_REDIRECTION = (
+REDIRECTION = (
     AcsControl.P2P_REQUEST_REDIRECT
     | AcsControl.P2P_COMPLETION_REDIRECT
     | AcsControl.P2P_EGRESS_CONTROL
-).value
+)
+"""What ``disable_acs_redir`` turns off."""
 _ALL_CONTROLS = (~AcsControl(0)).value
 _WORD = 0xFFFF
 _SEPARATOR = re.compile("[;,]")
@@ -126,7 +127,8 @@ def after_disable_acs_redir(words: Words, semantics: Semantics) -> int:
 
     A broken kernel sets every other bit of the word, those that are reserved included.
     """
-    return _merged(_REDIRECTION, ~_REDIRECTION & _WORD, words, semantics)
+    mask = REDIRECTION.value
+    return _merged(mask, ~mask & _WORD, words, semantics)
 
 
 def _merged(mask: int, flags: int, words: Words, semantics: Semantics) -> int:

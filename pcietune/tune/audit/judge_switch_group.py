@@ -12,6 +12,7 @@ from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.ats.judge_ats import AtsWanted, JudgedAts, judge_ats
 from pcietune.tune.audit.judge_aer import judge_aer
 from pcietune.tune.audit.judge_bars import judge_bars
+from pcietune.tune.audit.judge_config_acs import judge_config_acs
 from pcietune.tune.audit.judge_device_control import judge_device_control
 from pcietune.tune.audit.judge_groups import judge_groups
 from pcietune.tune.audit.judge_isolation import judge_isolation
@@ -81,6 +82,7 @@ def judge_switch_group(
             *judge_isolation(host, fabric, group, mode.groups),
             *judge_tenancy(group, duty.name, duty.tenancy, bits),
             *judge_quirks(host, group),
+            *judge_config_acs(host, group),
             *judge_links(host, fabric, group),
             *judge_device_control(host, fabric, group, duty.name),
             *judge_payload(host, fabric, group),
