@@ -4,7 +4,7 @@ Offsets and fields are those of the kernel's include/uapi/linux/pci_regs.h.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bench.machine import Acs, Ats, Link, Vfs
@@ -27,7 +27,7 @@ _ATS_ID = 0x000F
 _SR_IOV_ID = 0x0010
 _NEXT_SHIFT = 20  # of the next capability's offset in an extended capability's header
 _CONTROL = 0x06  # 16 bits
-ACS_OFFSET = 0x148  # behind Advanced Error Reporting, the only one QEMU's ports have
+_ROOM = 0x48  # bytes for the capability before ACS: Advanced Error Reporting is the longest
 _ATS_OFFSET = 0x180  # behind SR-IOV, or a VF's Alternative Routing-ID; alone it must be the first
 
 _VF_DEVICE_ID = 0x1A  # 16 bits, from the start of the SR-IOV capability
@@ -93,17 +93,24 @@ def link_capabilities(config: bytes) -> list[Patch]:
 
 
 def acs(wanted: Acs, config: bytes) -> list[Patch]:
-    """Put an ACS capability behind a port's Advanced Error Reporting."""
+    """Give a function its ACS capability, in place of that which it has, or as the last one."""
     writable = wanted.capability if wanted.writable is None else wanted.writable
+    offset = _EXTENDED
+    links: list[Patch] = []
+    if not _has_none(config):
+        (*_, (last, _)) = headers = list(_extended_headers(config))
+        own = [at for at, header in headers if header & 0xFFFF == _ACS_ID]
+        offset = own[0] if own else last + _ROOM
+        links = [] if own else _linked(offset, config)
     return [
-        *_linked(ACS_OFFSET, config),
-        *_extended_capability(ACS_OFFSET, _ACS_ID, wanted.capability, wanted.control, writable),
+        *links,
+        *_extended_capability(offset, _ACS_ID, wanted.capability, wanted.control, writable),
     ]
 
 
 def ats(wanted: Ats, config: bytes) -> list[Patch]:
-    """Give an endpoint or a virtual function its ATS capability, the last extended one."""
-    alone = not any(config[_EXTENDED : _EXTENDED + 4])
+    """Give an endpoint or a virtual function its ATS capability."""
+    alone = _has_none(config)
     offset = _EXTENDED if alone else _ATS_OFFSET
     return [
         *([] if alone else _linked(offset, config)),
@@ -128,6 +135,19 @@ def sr_iov_offset(config: bytes) -> int:
         if header & 0xFFFF == _SR_IOV_ID:
             return offset
     raise ValueError("the function has no SR-IOV capability")
+
+
+def patched(config: bytes, patches: Iterable[Patch]) -> bytes:
+    """Return what ``config`` reads as with the patches."""
+    data = bytearray(config)
+    for patch in patches:
+        data[patch.offset : patch.offset + len(patch.data)] = patch.data
+    return bytes(data)
+
+
+def _has_none(config: bytes) -> bool:
+    """Return whether the function has no extended capability."""
+    return not any(config[_EXTENDED : _EXTENDED + 4])
 
 
 def _linked(offset: int, config: bytes) -> list[Patch]:

@@ -57,10 +57,10 @@ class Function:
             patches += config_patches.class_code(self.class_code)
         if self.relaxed_ordering is not None:
             patches += config_patches.device_control(config, relaxed=self.relaxed_ordering)
-        if self.acs is not None:
-            patches += config_patches.acs(self.acs, config)
         if self.ats is not None:
             patches += config_patches.ats(self.ats, config)
+        if self.acs is not None:
+            patches += config_patches.acs(self.acs, config_patches.patched(config, patches))
         if self.vfs is not None:
             patches += config_patches.vfs(self.vfs, config)
         return patches
@@ -205,6 +205,7 @@ class _Layout:
                 class_code=endpoint.class_code,
                 link=endpoint.link,
                 relaxed_ordering=endpoint.relaxed_ordering,
+                acs=endpoint.acs,
                 ats=Ats() if endpoint.ats is True else endpoint.ats or None,
                 vfs=endpoint.vfs,
             )

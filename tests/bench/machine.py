@@ -39,7 +39,7 @@ class Link(_Strict, frozen=True):
 
 
 class Acs(_Strict, frozen=True):
-    """A port's ACS registers.
+    """The ACS registers of a port, or of a function of several.
 
     Attributes:
         capability: ACS Capability Register; 0x5f is all but P2P Egress Control.
@@ -89,6 +89,7 @@ class Endpoint(_Strict, frozen=True):
         bar_mb: Size of the BAR by which peers reach its memory (64 bits, prefetchable), in MiB;
             None: it has none.
         relaxed_ordering: Whether it may set the attribute, as a device may after power-up.
+        acs: Its ACS capability; None: it has none.
         ats: Its ATS capability, or whether it has the usual one.
         vfs: None: it has no SR-IOV capability.
         beside: The device's further functions, in the order of their numbers from 1 on.
@@ -100,6 +101,7 @@ class Endpoint(_Strict, frozen=True):
     subsystem: Identity | None = None
     bar_mb: Annotated[int, msgspec.Meta(ge=1)] | None = None
     relaxed_ordering: bool = True
+    acs: Acs | None = None
     ats: bool | Ats = False
     vfs: Vfs | None = None
     link: Link = Link()
