@@ -198,6 +198,25 @@ def test_a_hopper_board_may_have_a_switch_for_each_gpu_and_its_nic(
     assert (run.exit_code, run.failing()) == (0, set())
 
 
+@pytest.mark.parametrize("name", ["a100-sxm4-8gpu", "h100-sxm5-8gpu", "h20-sxm5-8gpu"])
+def test_a_board_may_have_a_storage_nic_beside_the_rails(
+    pcietune: Pcietune, tmp_path: Path, name: str
+) -> None:
+    run = _audit(pcietune, replace(_server(BY_NAME[name]), nics_each=3), tmp_path)
+
+    assert (run.exit_code, run.failing()) == (0, set())
+
+
+def test_an_a800_board_has_its_two_rails_below_each_switch_and_no_more(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    run = _audit(pcietune, replace(_server(BY_NAME["a800-sxm4-8gpu"]), nics_each=3), tmp_path)
+
+    assert run.failing() == {
+        ("layout.switch-group", f"0000:{bus:02x}:00.0") for bus in (0x21, 0x41, 0x61, 0x81)
+    }
+
+
 def test_nvswitches_alone_make_no_hgx_server(pcietune: Pcietune, tmp_path: Path) -> None:
     server = replace(BY_NAME["gpu-rdma"].server, nvswitches=["10de:22a3"] * 4)
 
