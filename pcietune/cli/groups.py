@@ -39,7 +39,8 @@ def groups(
     outcome = Outcome()
     with open_host(source) as host, told(host):
         fabric, roles = look_over(host, profile, outcome)
-        view = view_groups(host, fabric, roles, everything=everything)
+        complete = host.files.complete
+        view = view_groups(host, fabric, roles, everything=everything, complete=complete)
         warnings = group_warnings(host)
     if as_json:
         show.document(groups_document(view, warnings))

@@ -16,7 +16,7 @@ _STORAGE, _DISPLAY = 0x01, 0x03
 
 
 class MemberDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """One member of a group; only its address is known of one that vanished."""
+    """One member of a group; only its address is known of one that is not there."""
 
     address: str
     path: str | None
@@ -141,20 +141,23 @@ def _told(view: GroupView) -> Iterable[str]:
 
 def _headline(view: GroupView) -> str:
     kind = view.group.type or "type not known"
-    return f"group {view.group.number}  {kind}  {view.viability}"
+    known = view.viability is not Viability.NOT_KNOWN
+    viability = view.viability if known else f"viability {Viability.NOT_KNOWN}"
+    return f"group {view.group.number}  {kind}  {viability}"
 
 
 def _member_line(member: Member) -> str:
     function = member.function
     if function is None:
-        return f"{member.address}  vanished"
+        gone = "not in the dump" if member.driver is NOT_KNOWN else "vanished"
+        return f"{member.address}  {gone}"
     parts = [str(member.address), function.id, class_name(function.device_class)]
     if member.role is not None:
         parts.append(member.role)
-    if function.driver is NOT_KNOWN:
+    if member.driver is NOT_KNOWN:
         parts.append("driver not known")
     else:
-        parts.append(f"driver {function.driver}" if function.driver else "no driver")
+        parts.append(f"driver {member.driver}" if member.driver else "no driver")
     if member.blocks:
         parts.append("BLOCKS")
     return "  ".join(parts)
@@ -186,7 +189,7 @@ def _document(view: GroupView) -> GroupDocument:
 
 def _member_document(member: Member) -> MemberDocument:
     function = member.function
-    driver = None if function is None else function.driver
+    driver = member.driver
     return MemberDocument(
         address=str(member.address),
         path=None if function is None else function.location,

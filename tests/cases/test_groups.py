@@ -450,3 +450,27 @@ def test_a_dump_with_a_listing_of_groups_tells_no_drivers(
     assert ours[NIC_GROUP].viability == "not known"
     assert [reach.others for reach in ours[NIC_GROUP].reaches] == [[GPU]]
     assert ours[NIC_GROUP].members[0].not_known == ["driver", "vfio"]
+
+
+def test_a_member_that_the_dump_does_not_have_leaves_it_open_whether_vfio_takes_the_group(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    file, listing = tmp_path / "host.lspci", tmp_path / "groups"
+    heading = f"{GPU} 030200\n"
+    driver = "\tKernel driver in use: vfio-pci\n"
+    file.write_text(dump(one_switch_functions()).replace(heading, f"{heading}{driver}"))
+    members = [(ROOT, 0), (UPSTREAM, 1), (GPU_PORT, 2), (NIC_PORT, 3), (GPU, 4), (NIC, 5)]
+    listing.write_text(
+        "".join(
+            f"/sys/kernel/iommu_groups/{number}/devices/{address}\n"
+            for address, number in (*members, ("0000:ff:0b.0", 4))
+        )
+    )
+
+    run = pcietune("groups", "--from", file, "--from", listing)
+
+    assert run.stdout.startswith(
+        "group 4  type not known  viability not known\n"
+        f"  {GPU}  10de:20f3  3D controller  gpu  driver vfio-pci\n"
+        "  0000:ff:0b.0  not in the dump\n"
+    )

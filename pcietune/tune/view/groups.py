@@ -11,7 +11,7 @@ from pcietune.errors import ConfigSpaceError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.not_known import NOT_KNOWN
+from pcietune.model.not_known import NOT_KNOWN, NotKnown
 from pcietune.model.platform import IommuGroup
 from pcietune.model.profile import RoleName
 from pcietune.tune.audit.isolation import Opening, companions, reach_each_other, read_openings
@@ -37,21 +37,22 @@ class Member:
 
     Attributes:
         address: Its address.
-        function: None if it vanished.
+        function: None if it vanished, or a dump does not have it.
         role: None if it has none.
+        driver: None if it has none, or vanished.
         vfio: Whether a VFIO driver is bound to it; None if not known.
     """
 
     address: PciAddress
     function: PciFunction | None
     role: RoleName | None
+    driver: str | NotKnown | None
     vfio: bool | None
 
     @property
     def blocks(self) -> bool:
         """Whether its driver keeps VFIO from the group; what is not known is not said to."""
-        driver = None if self.function is None else self.function.driver
-        return not self.vfio and driver is not NOT_KNOWN and driver not in _GIVES_WAY
+        return not self.vfio and self.driver is not NOT_KNOWN and self.driver not in _GIVES_WAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,12 @@ class GroupsView:
 
 
 def view_groups(
-    host: HostAccess, fabric: Fabric, roles: Mapping[PciAddress, RoleName], *, everything: bool
+    host: HostAccess,
+    fabric: Fabric,
+    roles: Mapping[PciAddress, RoleName],
+    *,
+    everything: bool,
+    complete: bool,
 ) -> GroupsView:
     """Return the groups that have a GPU, NIC or NVSwitch; all where no function has a role.
 
@@ -111,6 +117,7 @@ def view_groups(
         fabric: The functions, with port types for all bridges.
         roles: Which function has which role.
         everything: Whether to return all groups, those of ports alone included.
+        complete: Whether what is absent is absent on the host; of a dump it is not known.
 
     Raises:
         ConfigSpaceError: The groups are not known.
@@ -133,24 +140,23 @@ def view_groups(
     found = list(read_openings(host, fabric, functions))
     openings = [each for each in found if isinstance(each, Opening)]
     problems = [each for each in found if not isinstance(each, Opening)]
-    return GroupsView(
-        tuple(
-            _view(host, fabric, group, roles, openings, all_read=not problems) for group in shown
-        ),
-        tuple(problems),
-    )
+    absent = None if complete else NOT_KNOWN
+    views = []
+    for group in shown:
+        members = tuple(_member(host, fabric, roles, address, absent) for address in group.members)
+        views.append(_view(host, fabric, group, members, openings, all_read=not problems))
+    return GroupsView(tuple(views), tuple(problems))
 
 
 def _view(  # noqa: PLR0913 -- one parameter per thing looked at
     host: HostAccess,
     fabric: Fabric,
     group: IommuGroup,
-    roles: Mapping[PciAddress, RoleName],
+    members: tuple[Member, ...],
     openings: Sequence[Opening],
     *,
     all_read: bool,
 ) -> GroupView:
-    members = tuple(_member(host, fabric, roles, address) for address in group.members)
     functions = [m.function for m in members if m.function is not None]
     reaches = []
     for opening in openings:
@@ -169,8 +175,13 @@ def _view(  # noqa: PLR0913 -- one parameter per thing looked at
 
 
 def _member(
-    host: HostAccess, fabric: Fabric, roles: Mapping[PciAddress, RoleName], address: PciAddress
+    host: HostAccess,
+    fabric: Fabric,
+    roles: Mapping[PciAddress, RoleName],
+    address: PciAddress,
+    absent: NotKnown | None,
 ) -> Member:
+    """Return a member; ``absent`` is the driver of one that is not there."""
     function = fabric.functions.get(address)
     vfio: bool | None = None
     if function is not None:
@@ -178,11 +189,13 @@ def _member(
             vfio = host.state(function).vfio
         except ConfigSpaceError:  # it vanished since
             function = None
-    return Member(address, function, roles.get(address), vfio)
+    if function is None:
+        return Member(address, None, None, absent, vfio=None)
+    return Member(address, function, roles.get(address), function.driver, vfio)
 
 
 def _viability(members: Sequence[Member]) -> Viability:
-    drivers = [None if m.function is None else m.function.driver for m in members]
+    drivers = [member.driver for member in members]
     if any(member.blocks for member in members):
         given = any(member.vfio for member in members)
         return Viability.BLOCKED if given else Viability.HELD
