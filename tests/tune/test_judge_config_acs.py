@@ -146,6 +146,31 @@ def test_what_was_changed_since_boot_is_said(tmp_path: Path, release: str, why: 
     assert found.remedy.kind is RemedyKind.SOFTWARE
 
 
+def test_a_1_that_is_off_is_no_fault_of_a_broken_kernel(tmp_path: Path) -> None:
+    found = _of_nic_port(tmp_path, f"pci=config_acs=1x111x1@{NIC_PORT}", BROKEN, 0x1D)
+
+    assert found.reason.endswith("it was changed since boot")
+
+
+@pytest.mark.parametrize(
+    ("cmdline", "control"),
+    [
+        pytest.param(
+            f"pci=config_acs=0000000@{NIC_PORT} pci=config_acs=1x111x1@{NIC_PORT}",
+            0x5D,
+            id="the last word",
+        ),
+        pytest.param(
+            f"pci=config_acs=1x@1:0.0,1x111x1@{NIC_PORT} pci=disable_acs_redir={NIC_PORT}",
+            0x11,
+            id="the other option, where one is cut off",
+        ),
+    ],
+)
+def test_what_the_kernel_gets_to_is_what_counts(tmp_path: Path, cmdline: str, control: int) -> None:
+    assert _of_nic_port(tmp_path, cmdline, FIXED, control).state is State.PASS
+
+
 def test_what_config_acs_says_is_said_after_disable_acs_redir(tmp_path: Path) -> None:
     cmdline = f"pci=config_acs=1x111x1@{NIC_PORT} pci=disable_acs_redir={NIC_PORT}"
 

@@ -44,9 +44,7 @@ def _is_at(path: re.Match[str] | None, function: PciFunction) -> bool:
     domain, bus, device, number = (int(digits or "0", 16) for digits in address)
     devfns = [_devfn(*hop.split(".")) for hop in hops.split("/")[1:]]
     above = (*function.ports, function.address)
-    if len(devfns) >= len(above):
-        return False
-    start, *down = above[len(above) - len(devfns) - 1 :]
+    start, *down = above[-len(devfns) - 1 :]
     return (start.domain, start.bus, start.device, start.function) == (
         domain,
         bus,
