@@ -27,10 +27,24 @@ def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionStat
         enable_count=files.number(f"{path}/enable"),
         physical_function=physical_function,
         virtual_functions=_virtual_functions(files, path),
-        vfio=files.is_directory(f"{path}/vfio-dev") or (False if files.complete else None),
+        vfio=_is_given_to_vfio(files, path),
     )
     _check_presence(files, path, address)
     return state
+
+
+def _is_given_to_vfio(files: HostFiles, path: str) -> bool | None:
+    """Return whether a VFIO driver has the function; None if not known.
+
+    Since 6.1 (kernel commit 3c28a76124b2) such a driver makes ``vfio-dev`` below it. Before, its
+    name is all that tells: vfio-pci, or a variant of it such as mlx5_vfio_pci.
+    """
+    driver = files.link_name(f"{path}/driver")
+    if files.is_directory(f"{path}/vfio-dev"):
+        return True
+    if driver is not None:
+        return driver.replace("_", "-").endswith("vfio-pci")
+    return False if files.complete else None
 
 
 def read_link(files: HostFiles, path: str, address: PciAddress) -> LinkState:

@@ -109,7 +109,7 @@ class FunctionState:
     def in_use_by_vfio(self) -> bool:
         """Whether a VM or another VFIO user holds it open; what is not known counts as use.
 
-        ``vfio-dev/`` alone says only that a VFIO driver is bound; the first open enables the
+        A VFIO driver alone says only that it is bound; the first open enables the
         device, the last close disables it (drivers/vfio/pci/vfio_pci_core.c).
         """
         return self.vfio is not False and self.enable_count != 0

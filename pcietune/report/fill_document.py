@@ -47,7 +47,7 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         findings=[_finding(finding) for finding in findings],
         writes=write_documents(outcome),
         deferred=deferred_documents(outcome),
-        residual=residual_documents(outcome, findings),
+        residual=residual_documents(outcome),
         changed=outcome.changed,
         disabled=outcome.disabled,
         reboot_required=any(remedy.reboot for remedy in outcome.remedies()),

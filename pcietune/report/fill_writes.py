@@ -1,10 +1,7 @@
 """Fill the JSON document's writes, deferred and residual."""
 
-from collections.abc import Iterable
-
-from pcietune.model.finding import Finding, State
+from pcietune.model.finding import Finding
 from pcietune.model.plan import HeldBack
-from pcietune.model.severity import Severity
 from pcietune.model.undo import AttributeChange, Change, RegisterChange
 from pcietune.registers.ats import ENABLE_MASK
 from pcietune.report.document import ResidualDocument, WriteDocument
@@ -25,7 +22,7 @@ def deferred_documents(outcome: Outcome) -> list[ResidualDocument]:
     return [] if outcome.plan is None else [_held(held) for held in outcome.plan.deferred]
 
 
-def residual_documents(outcome: Outcome, findings: Iterable[Finding]) -> list[ResidualDocument]:
+def residual_documents(outcome: Outcome) -> list[ResidualDocument]:
     """Return what stays as it is: held back, not begun, or beyond any write."""
     left = [] if outcome.restoration is None else outcome.restoration.left
     residual = [
@@ -37,21 +34,15 @@ def residual_documents(outcome: Outcome, findings: Iterable[Finding]) -> list[Re
         )
         for each in left
     ]
-    plan, applied = outcome.plan, outcome.applied
+    plan = outcome.plan
     if plan is None:
         return residual
-    held_back = (*plan.held, *(() if applied is None else applied.held))
-    planned = {
-        (held.planned.function.location, i) for held in held_back for i in held.planned.finding_ids
-    }
-    residual += [_held(held) for held in held_back]
+    residual += [_held(held) for held in outcome.held_back]
     residual += [
         ResidualDocument(path=group, address=None, what="switch group not begun", reason=reason)
         for group, reason in plan.unreadable
     ]
-    if applied is None:
-        planned |= {(step.function.location, i) for step in plan.steps for i in step.finding_ids}
-    return residual + [_failing(f) for f in findings if _is_open(f, planned)]
+    return residual + [_failing(finding) for finding in outcome.beyond_writing]
 
 
 def _write(written: Written) -> WriteDocument:
@@ -86,12 +77,6 @@ def _named(change: Change) -> str:
             return change.attribute
         case _:
             return GROUP_TYPE
-
-
-def _is_open(finding: Finding, planned: set[tuple[str, str]]) -> bool:
-    """Return whether the finding fails, counts, and is not told of yet."""
-    counts = finding.state is State.FAIL and finding.severity is not Severity.INFO
-    return counts and (finding.subject.path, finding.id) not in planned
 
 
 def _failing(finding: Finding) -> ResidualDocument:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from pcietune.model.finding import Finding
-from pcietune.model.mode_change import ModeChange, Step
+from pcietune.model.mode_change import ModeChange, Step, StepKind
 from pcietune.report.json_text import encode
 
 _MOST_COMMANDS = 12  # of one step; --json has every one
@@ -58,6 +58,8 @@ def mode_lines(change: ModeChange) -> Iterable[str]:
     """Yield the steps, and after each what is still open."""
     where = f" of {', '.join(change.groups)}" if change.groups else ""
     yield f"steps to mode {change.mode}{where}"
+    unread = any(step.kind is StepKind.READ and not step.done for step in change.steps)
+    besides = ", besides what could not be read" if unread else ""
     for number, step in enumerate(change.steps):
         yield ""
         yield f"{'done' if step.done else 'open'}  {number + 1}  {step.title}"
@@ -66,7 +68,7 @@ def mode_lines(change: ModeChange) -> Iterable[str]:
         yield from _commands(step)
         if step.check:
             yield f"      check: {step.check}"
-        yield f"      after it: {_counted(change.open_after(number + 1))}"
+        yield f"      after it: {_counted(change.open_after(number + 1))}{besides}"
     yield ""
     steps = sum(not step.done for step in change.steps)
     yield f"{steps} step{'' if steps == 1 else 's'} to go" if steps else "nothing is left to do"

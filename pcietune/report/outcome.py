@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pcietune.errors import ExitCode, PcietuneError
-from pcietune.model.finding import Remedy, State
-from pcietune.model.plan import Plan
+from pcietune.model.finding import Finding, Remedy, State
+from pcietune.model.plan import HeldBack, Plan
 from pcietune.model.platform import Platform
 from pcietune.model.profile import ModeName
+from pcietune.model.protection import Protection
 from pcietune.model.settings import Enforce
 from pcietune.model.severity import Severity
 from pcietune.tune.audit.audit import Audit
@@ -31,6 +32,7 @@ class Outcome:
         enforce: What may run unattended here.
         disabled: Why pcietune is switched off here; None if it is not.
         nothing_here: Whether the host has no GPU at all.
+        protection: What is never touched here.
         audit: The findings; after apply, those of the second look.
         plan: What is to be written.
         applied: What was written.
@@ -48,6 +50,7 @@ class Outcome:
     enforce: Enforce | None = None
     disabled: str | None = None
     nothing_here: bool = False
+    protection: Protection | None = None
     audit: Audit | None = None
     plan: Plan | None = None
     applied: Applied | None = None
@@ -89,12 +92,31 @@ class Outcome:
             self.applied.kept or any(done.healed for done in self.applied.switched)
         )
 
+    @property
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """Steps of the plan that are not taken, and those that could not be."""
+        if self.plan is None:
+            return ()
+        return (*self.plan.held, *(() if self.applied is None else self.applied.held))
+
+    @property
+    def beyond_writing(self) -> list[Finding]:
+        """Findings that fail and count, and that no step of the plan is or was about."""
+        if self.plan is None:
+            return []
+        steps = [held.planned for held in self.held_back]
+        if self.applied is None:  # what apply did is no finding any more, or failed
+            steps += self.plan.steps
+        told = {(step.function.location, name) for step in steps for name in step.finding_ids}
+        return [f for f in self._failing() if (f.subject.path, f.id) not in told]
+
     def remedies(self) -> list[Remedy]:
         """Return the remedies of the findings that fail and count."""
+        return [f.remedy for f in self._failing() if f.remedy is not None]
+
+    def _failing(self) -> list[Finding]:
         return [
-            finding.remedy
+            finding
             for finding in (() if self.audit is None else self.audit.findings)
-            if finding.state is State.FAIL
-            and finding.severity is not Severity.INFO
-            and finding.remedy is not None
+            if finding.state is State.FAIL and finding.severity is not Severity.INFO
         ]

@@ -20,6 +20,9 @@ def plan(outcome: Outcome) -> Iterable[str]:
         yield "nothing to write"
     yield from _by_group(told)
     yield from _held(outcome.plan)
+    if outcome.beyond_writing:
+        count = len(outcome.beyond_writing)
+        yield f"{count} findings that no write mends: pcietune audit tells what does"
 
 
 def applied(outcome: Outcome) -> Iterable[str]:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from cli.in_process import Pcietune
+from trees.dump import dump, one_switch_functions
 from trees.fabrics import two_switches
 from trees.machines import one_switch
 
@@ -52,6 +53,28 @@ def test_one_switch_group_may_change_alone(pcietune: Pcietune, tmp_path: Path) -
     assert document["groups"] == [SECOND]
     assert paths
     assert not any(path.startswith("0000:20") for path in paths)
+
+
+def test_one_group_may_not_decide_for_the_others(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = two_switches(tmp_path)
+
+    run = pcietune("mode", "baremetal", "--group", SECOND, *GPU_RDMA, "--from", host.root)
+
+    assert run.exit_code == 4
+    assert "no mode is set for the rest of the host" in run.stderr
+
+
+def test_of_a_dump_no_driver_is_unbound_that_nobody_knows(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    file = tmp_path / "dump.txt"
+    file.write_text(dump(one_switch_functions()))
+
+    run = pcietune("mode", "vm", *GPU_RDMA, "--from", file)
+
+    assert run.exit_code == 3
+    assert "/driver" not in run.stdout
+    assert "after it: nothing is open, besides what could not be read" in run.stdout
 
 
 def test_a_group_that_is_not_here_is_bad_input_that_names_those_that_are(

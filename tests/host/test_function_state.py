@@ -94,6 +94,20 @@ def test_vfio_uses_what_it_made_a_device_of_and_enabled(
     assert _state(host, "0000:0a:00.0").in_use_by_vfio is in_use
 
 
+@pytest.mark.parametrize(
+    ("driver", "given"),
+    [("vfio-pci", True), ("mlx5_vfio_pci", True), ("mlx5_core", False), (None, False)],
+)
+def test_before_6_1_the_name_of_a_driver_tells_whether_vfio_has_the_function(
+    tmp_path: Path, driver: str | None, *, given: bool
+) -> None:
+    host = TreeHost(tmp_path)
+    function = replace(nic(NIC, driver=driver), vfio=False, attributes={"enable": "1"})
+    host.add(function)
+
+    assert _state(host, NIC).in_use_by_vfio is given
+
+
 def test_what_an_old_kernel_lacks_is_unknown(tmp_path: Path) -> None:
     host = TreeHost(tmp_path)
     host.add(nic(NIC))

@@ -152,6 +152,7 @@ def _judge_together(host: HostAccess, group: SwitchGroup) -> Finding:
         if together
         else Remedy(
             RemedyKind.KERNEL_ARGS,
-            "turn the IOMMU off, or redirection with pci=disable_acs_redir, then reboot",
+            "turn redirection off with pci=disable_acs_redir, or the IOMMU where no VM needs it, "
+            "then reboot",
         ),
     )

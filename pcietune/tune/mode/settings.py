@@ -39,8 +39,16 @@ def towards(settings: Settings, mode: ModeName, groups: Sequence[str]) -> Settin
         settings: Those of today.
         mode: The duty.
         groups: Names of the switch groups that come to it; empty for the whole host.
+
+    Raises:
+        BadInputError: Some switch groups are meant, and nobody decided what the others are for.
     """
     if not groups:
         return replace(settings, mode=mode, group_modes={})
+    if settings.mode is None:
+        raise BadInputError(
+            "no mode is set for the rest of the host, and pcietune does not guess it",
+            hint="write `mode: vm` or `mode: baremetal` into /etc/pcietune/pcietune.yaml first",
+        )
     modes = {**settings.group_modes, **dict.fromkeys(groups, mode)}
-    return replace(settings, mode=settings.mode or mode, group_modes=modes)
+    return replace(settings, group_modes=modes)
