@@ -2,7 +2,7 @@
 
 import re
 
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, quoted
 
 _PATTERN = re.compile(
     r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.ASCII | re.IGNORECASE
@@ -39,7 +39,8 @@ class PciAddress:
         match = _PATTERN.fullmatch(text.strip())
         if match is None:
             raise BadInputError(
-                f"{text!r} is not a PCI address", hint="write it as lspci -D does: 0000:3b:00.0"
+                f"{quoted(text)} is not a PCI address",
+                hint="write it as lspci -D does: 0000:3b:00.0",
             )
         domain, bus, device, function = (int(digits or "0", 16) for digits in match.groups())
         return cls(domain, bus, device, function)

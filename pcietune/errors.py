@@ -41,6 +41,8 @@ class ExitCode(enum.IntEnum):
         return next((code for code in _GRAVEST_FIRST if code in codes), cls.OK)
 
 
+_LONGEST_QUOTED = 60  # characters; ids of findings, locations and names of profiles have fewer
+
 _GRAVEST_FIRST = (
     ExitCode.INCONSISTENT,
     ExitCode.ROLLED_BACK,
@@ -53,6 +55,11 @@ _GRAVEST_FIRST = (
     ExitCode.DIFFERS,
     ExitCode.UNREADABLE,
 )
+
+
+def quoted(typed: str) -> str:
+    """Return what somebody typed for a message: printable, and cut where it is very long."""
+    return repr(typed if len(typed) <= _LONGEST_QUOTED else f"{typed[:_LONGEST_QUOTED]}...")
 
 
 class PcietuneError(Exception):

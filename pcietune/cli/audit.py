@@ -73,6 +73,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option
 
     `pcietune audit --from host.tar --mode vm --json`
     """
+    from pcietune.cli import show
     from pcietune.cli.judging import Request, collecting, judge
     from pcietune.cli.progress import told
     from pcietune.cli.report import print_outcome
@@ -80,6 +81,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     from pcietune.model.profile import ModeName
     from pcietune.report import findings_text, text
     from pcietune.report.outcome import Outcome
+    from pcietune.tune.audit.select import nothing_is_asked
 
     outcome = Outcome(strict=strict, tells_channels=as_json)
     place: Path | None = None
@@ -89,6 +91,8 @@ def audit(  # noqa: PLR0913 -- one parameter per option
         typed = None if mode is None else ModeName(mode)
         with open_host(source) as host, told(host):
             judge(host, Request(profile, typed, selection=selection), outcome)
+    if outcome.audit is not None and nothing_is_asked(outcome.audit.findings):
+        show.note("--only, --skip and --device leave nothing that could be asked of this host")
     if place is not None:
         with collecting(outcome):
             _write_junit(place, outcome)

@@ -68,7 +68,49 @@ def test_a_device_that_is_not_there_ends_the_audit(pcietune: Pcietune, tmp_path:
     run = pcietune("audit", "--from", tmp_path, *VM, "--device", "7f:00.0")
 
     assert run.exit_code == 4
-    assert "there is no function 7f:00.0 here" in run.stderr
+    assert "there is no function '7f:00.0' here" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("--skip", "*"), id="all ids"),
+        pytest.param(("--only", "port.*", "--skip", "port.*"), id="the same ids twice"),
+        pytest.param(("--only", "iommu.*", "--device", NIC), id="a device of which none is"),
+    ],
+)
+def test_a_selection_that_leaves_nothing_is_told_so(
+    pcietune: Pcietune, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    one_switch(tmp_path)
+
+    run = pcietune("audit", "--from", tmp_path, *VM, *options)
+
+    assert run.exit_code == 0
+    assert run.stderr == (
+        "pcietune: --only, --skip and --device leave nothing that could be asked of this host\n"
+    )
+
+
+def test_a_selection_that_leaves_something_is_not_remarked_upon(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    one_switch(tmp_path)
+
+    assert pcietune("audit", "--from", tmp_path, *VM, "--only", "nic.ats").stderr == ""
+
+
+@pytest.mark.parametrize("option", ["--only", "--skip", "--device", "--profile"])
+def test_a_very_long_name_is_cut_short_in_what_is_said_of_it(
+    pcietune: Pcietune, tmp_path: Path, option: str
+) -> None:
+    one_switch(tmp_path)
+
+    run = pcietune("audit", "--from", tmp_path, "--mode", "vm", option, "x" * 3000)
+
+    assert run.exit_code == 4
+    assert "xxx...'" in run.stderr
+    assert max(map(len, run.stderr.splitlines())) < 300
 
 
 def test_a_waiver_is_told_in_text_and_json_and_counts_for_nothing(

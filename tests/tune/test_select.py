@@ -86,7 +86,7 @@ def test_several_devices_add_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["0000:99:00.0", "the NIC", ""])
 def test_a_device_that_is_not_there_is_bad_input(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadInputError, match=f"there is no function {name} here"):
+    with pytest.raises(BadInputError, match=f"there is no function '{name}' here"):
         judged(one_switch(tmp_path), Selection(devices=(name,)))
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import yaml
 
+from pcietune.errors import quoted
 from pcietune.host.profiles.source import ProfileSource
 from pcietune.host.yaml.merge import merged
 from pcietune.host.yaml.nearest_name import hint
@@ -16,7 +17,6 @@ from pcietune.host.yaml.nodes import (
     compose,
     is_text,
     position,
-    quoted,
     read_document,
 )
 

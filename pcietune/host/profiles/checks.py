@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from pcietune.errors import quoted
 from pcietune.host.profiles.mode_schema import PortRuleSchema
 from pcietune.host.profiles.schema import ProfileSchema, one_or_more
 from pcietune.host.profiles.schema_words import ACS_WANTS
 from pcietune.host.yaml.nearest_name import hint
-from pcietune.host.yaml.nodes import Complaint, quoted
+from pcietune.host.yaml.nodes import Complaint
 from pcietune.host.yaml.schema import Document
 from pcietune.registers.acs import AcsControl
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pcietune.errors import BadInputError, NotPermittedError
+from pcietune.errors import BadInputError, NotPermittedError, quoted
 from pcietune.host.host_files import HostFiles
 from pcietune.host.profiles.file import load_profile
 from pcietune.host.profiles.source import LoadedProfile, Origin, ProfileSource
@@ -62,7 +62,7 @@ class Profiles:
         if name_or_file not in sources:
             near = hint(name_or_file, list(sources))
             raise BadInputError(
-                f"no profile is called {name_or_file!r}; {near}",
+                f"no profile is called {quoted(name_or_file)}; {near}",
                 hint="pcietune profile list shows all of them; a file is named by its path",
             )
         return load_profile(sources[name_or_file], self)

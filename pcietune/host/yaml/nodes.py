@@ -13,12 +13,12 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.reader import Reader
 
-from pcietune.errors import BadInputError, NotPermittedError
+from pcietune.errors import BadInputError, NotPermittedError, quoted
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's where PyYAML was built with it
+_LONGEST_WRITTEN = 60  # characters of the user's text in advice to quote it
 _LARGEST = 256 * 1024  # bytes
 _DEEPEST = 16  # nested lists and mappings; a profile needs six
-_LONGEST_QUOTE = 60  # characters of the user's text within a message
 
 Position = tuple[str, int, int]
 """File as the user named it, line and column, in characters, both from 1."""
@@ -195,11 +195,6 @@ def text_keys(node: yaml.Node) -> list[str]:
     return [key.value for key, _ in node.value if is_text(key)]
 
 
-def quoted(text: str) -> str:
-    """Return the user's text for a message: printable, and cut where it is very long."""
-    return repr(text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "...")
-
-
 def found(node: yaml.Node) -> str:
     """Say what YAML takes ``node`` for."""
     if isinstance(node, yaml.MappingNode):
@@ -217,7 +212,7 @@ def found_for_text(node: yaml.Node) -> str:
     """Say what YAML takes ``node`` for, and how to make it text where it is mistaken for more."""
     if not isinstance(node, yaml.ScalarNode) or is_nothing(node):
         return found(node)
-    written = node.value if len(node.value) <= _LONGEST_QUOTE else "it"
+    written = node.value if len(node.value) <= _LONGEST_WRITTEN else "it"
     return f'YAML reads {written} as {_taken_for(node)}; quote it: "{written}"'
 
 

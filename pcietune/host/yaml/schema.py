@@ -14,10 +14,11 @@ import msgspec
 import yaml
 from msgspec import inspect
 
+from pcietune.errors import quoted
 from pcietune.host.yaml import nodes as yaml_nodes
 from pcietune.host.yaml.day import day
 from pcietune.host.yaml.nearest_name import hint
-from pcietune.host.yaml.nodes import Complaint, DocumentError, Position, quoted
+from pcietune.host.yaml.nodes import Complaint, DocumentError, Position
 
 T = TypeVar("T", bound=msgspec.Struct)
 Path = tuple[str | int, ...]

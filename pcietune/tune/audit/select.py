@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, quoted
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, State, Subject
 from pcietune.model.selection import Selection
@@ -40,11 +40,16 @@ def selected_paths(selection: Selection, fabric: Fabric) -> frozenset[str]:
         named = next((f for f in functions if Subject.of(f).is_named(name)), None)
         if named is None:
             raise BadInputError(
-                f"there is no function {name} here",
+                f"there is no function {quoted(name)} here",
                 hint="give its address or location as pcietune topo --all prints them",
             )
         paths |= {each.location for each in (named, *fabric.ports_above(named))}
     return frozenset(paths)
+
+
+def nothing_is_asked(findings: Sequence[Finding]) -> bool:
+    """Return whether there are findings, and a selection left out every one of them."""
+    return bool(findings) and all(finding.reason == NOT_ASKED for finding in findings)
 
 
 def _is_asked(finding: Finding, selection: Selection, paths: frozenset[str]) -> bool:
