@@ -42,14 +42,14 @@ def document(text: str) -> None:
 
 
 def trees(for_terminal: Iterable[Tree], plain: Iterable[str]) -> None:
-    """Print trees where stdout is a terminal, else the plain lines."""
+    """Print trees where stdout is a terminal, broken at its width; else the plain lines."""
     console = Console()
     if not console.is_terminal:
         lines(plain)
         return
     with _results():
         for tree in for_terminal:
-            console.print(tree, soft_wrap=True)
+            console.print(tree)
 
 
 def error(failure: PcietuneError) -> None:

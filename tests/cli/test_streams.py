@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -72,6 +73,19 @@ def test_failures_are_coloured_on_a_terminal(tmp_path: Path) -> None:
     printed = _on_a_terminal("audit", "--from", tmp_path, "--mode", "vm", environment={})
 
     assert f"{ESCAPE}1;31mFAIL" in printed
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "130"])
+def test_a_tree_on_a_narrow_terminal_loses_no_word(tmp_path: Path, columns: str) -> None:
+    one_switch(tmp_path, driver="vfio-pci")
+    command = ("topo", "--from", tmp_path)
+
+    coloured = _on_a_terminal(*command, environment={"COLUMNS": columns})
+
+    printed = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    _, plain, _ = finish(start(*command))
+    assert max(map(len, printed.splitlines())) <= int(columns)
+    assert re.findall(r"[\w.:+-]+", plain) == re.findall(r"[\w.:+-]+", printed)
 
 
 def test_no_color_is_heeded(tmp_path: Path) -> None:
