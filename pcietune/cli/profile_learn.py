@@ -29,6 +29,8 @@ def learn(
     from pcietune.tune.match.choose import match_profile
     from pcietune.tune.match.survey import concerned, survey
 
+    if name is not None:
+        learning.check_name(name)
     with open_host(source) as host:
         learned = learning.learn(host)
         profiles = [one.profile for one in Profiles(host.files, shipped_profiles()).all()]

@@ -174,3 +174,15 @@ def test_a_host_without_a_gpu_teaches_nothing(
 
     assert (run.exit_code, run.stdout) == (4, "")
     assert "there is no GPU on this host to learn from" in run.stderr
+
+
+@pytest.mark.parametrize("name", ["a/b", "../ours", "", ".ours", "ours.yaml", "a\nb", " "])
+def test_a_name_that_no_profile_can_have_is_refused(
+    pcietune: Pcietune, tmp_path: Path, name: str
+) -> None:
+    one_switch(tmp_path)
+
+    run = pcietune("profile", "learn", "--from", tmp_path, "--name", name)
+
+    assert (run.exit_code, run.stdout) == (4, "")
+    assert f"a profile cannot be called {name!r}" in run.stderr

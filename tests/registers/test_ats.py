@@ -17,6 +17,9 @@ def found(capability: int, control: int) -> Ats:
     return ats
 
 
+# Words that lspci printed of real devices (D08).
+
+
 @pytest.mark.parametrize(
     ("capability", "control", "page_aligned", "global_invalidate", "relaxed", "enabled"),
     [

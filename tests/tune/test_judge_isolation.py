@@ -327,3 +327,16 @@ def test_a_port_that_does_not_answer_bears_out_nothing(tmp_path: Path) -> None:
 
     assert (found.state, found.code) == (State.ERROR, ExitCode.UNREADABLE)
     assert (in_passing.state, in_passing.code) == (State.ERROR, ExitCode.OK)
+
+
+def test_of_a_switch_whose_ports_cannot_be_read_that_is_said_once(tmp_path: Path) -> None:
+    ports = [_nic_port(None), downstream_port(GPU_PORT, below=TOP)]
+    for port in ports:
+        port.config.cut(64)
+
+    found = _only(one_switch(tmp_path, instead=ports))
+
+    assert (str(found.subject.address), found.state) == (TOP, State.ERROR)
+    assert found.code is ExitCode.NOT_PERMITTED
+    assert found.reason.startswith(NIC_PORT)
+    assert found.reason.endswith("; 1 more of its ports and functions likewise")

@@ -5,8 +5,9 @@ false, and VFIO believes the claim.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from pcietune.errors import ConfigSpaceError, PcietuneError
+from pcietune.errors import ConfigSpaceError, ExitCode, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
@@ -59,14 +60,11 @@ def judge_isolation(
         return [_unread(Subject.of(group.top), no_groups, Severity.INFO)]
     found = list(read_openings(host, fabric, members))
     openings = [opening for opening in found if isinstance(opening, Opening)]
-    findings = [
-        _unread(Subject.of(group.top), error, severity)
-        for error in found
-        if not isinstance(error, Opening)
-    ]
+    errors = [error for error in found if not isinstance(error, Opening)]
+    findings = [_several_unread(Subject.of(group.top), errors, severity)] if errors else []
     for opening in openings:
         findings += _judge_opening(host, opening, members, severity)
-    if len(openings) == len(found):
+    if not errors:
         findings += _kept_together(host, fabric, members, openings)
     return findings or [
         Finding(
@@ -187,3 +185,19 @@ def _unread(subject: Subject, error: PcietuneError, severity: Severity) -> Findi
     if severity is Severity.INFO:
         return Finding(ID, subject, severity, State.ERROR, Value("not known"), _WANTED, str(error))
     return Finding.unread(ID, subject, _WANTED, error)
+
+
+def _several_unread(
+    subject: Subject, errors: Sequence[PcietuneError], severity: Severity
+) -> Finding:
+    """Return, once for all ports, that some could not be read; the first stands for them."""
+    finding = _unread(subject, errors[0], severity)
+    if len(errors) == 1:
+        return finding
+    return replace(
+        finding,
+        reason=f"{finding.reason}; {len(errors) - 1} more of its ports and functions likewise",
+        code=ExitCode.of_several([finding.code, *(error.exit_code for error in errors)])
+        if finding.severity is Severity.ERROR
+        else finding.code,
+    )

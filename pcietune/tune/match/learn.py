@@ -1,10 +1,11 @@
 """Learn from a host what its kind has: its roles and layout, never its ACS or ATS settings."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pcietune.address import PciAddress
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, quoted
 from pcietune.model.access import HostAccess
 from pcietune.model.card import cards
 from pcietune.model.fabric import Fabric
@@ -27,6 +28,7 @@ from pcietune.tune.match.survey import concerned, is_gpu, survey
 
 _ANY_NIC = FunctionPattern((), (0x0200, 0x0207))  # Ethernet, InfiniBand
 _GENERIC = "gpu-rdma"
+_NAME = re.compile(r"[^./\s][^/]*")  # what is hidden is no profile, and a slash is of a path
 _NVSWITCH = FunctionPattern(("10de:*",), (0x0680,))  # other bridge: ids change by generation
 
 
@@ -106,6 +108,19 @@ def name_of(learned: Learned, results: Sequence[MatchResult]) -> str:
             return result.profile.name
     words = "".join(each if each.isalnum() else " " for each in (learned.product or "").lower())
     return "-".join(words.split()) or "learned"
+
+
+def check_name(name: str) -> None:
+    """Do nothing if a profile may be called so: its file is, and ``--profile`` takes it for a name.
+
+    Raises:
+        BadInputError: It may not.
+    """
+    if not (name.isprintable() and _NAME.fullmatch(name)) or name.endswith(".yaml"):
+        raise BadInputError(
+            f"a profile cannot be called {quoted(name)}",
+            hint="a name is that of its file, without the folder and .yaml",
+        )
 
 
 def _sketch(gpus: FunctionPattern, nics: FunctionPattern) -> Profile:
