@@ -10,7 +10,9 @@ from pcietune.cli.options import FromOption
 def learn(
     name: Annotated[
         str | None,
-        typer.Option("--name", help="What it is to be called; the default is the product's name."),
+        typer.Option(
+            "--name", help="What it is to be called; the default is the product's name, or learned."
+        ),
     ] = None,
     source: FromOption = None,
 ) -> None:
@@ -36,5 +38,10 @@ def learn(
         profiles = [one.profile for one in Profiles(host.files, shipped_profiles()).all()]
         fabric = survey(host, lambda functions: concerned(functions, profiles))
         results = [match_profile(profile, fabric, host) for profile in profiles]
-        called = learning.name_of(learned, results) if name is None else name
-        show.document(learned_profile(learned, name=called, extends=learning.parent_of(results)))
+        text = learned_profile(
+            learned,
+            name=learning.name_of(learned) if name is None else name,
+            extends=learning.parent_of(results),
+            rivals=learning.rivals_of(learned, results),
+        )
+        show.document(text)

@@ -1,7 +1,7 @@
 """What was learned from a host, as the text of a profile."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pcietune import __version__
 from pcietune.model.profile import Counts, FunctionPattern, RoleName
@@ -9,16 +9,18 @@ from pcietune.report.printable import printable
 from pcietune.tune.match.learn import Learned
 
 
-def learned_profile(learned: Learned, *, name: str, extends: str) -> str:
+def learned_profile(learned: Learned, *, name: str, extends: str, rivals: Sequence[str]) -> str:
     """Return a profile as YAML.
 
     Args:
         learned: What the host has.
         name: What it is called.
         extends: The profile that says what each mode wants.
+        rivals: Profiles that would describe the host as well.
     """
     lines = [
         *_comment(learned, name),
+        *_about_rivals(name, rivals),
         *_head(learned, extends),
         *_roles(learned),
         *_layout(learned),
@@ -42,6 +44,17 @@ def _comment(learned: Learned, name: str) -> Iterator[str]:
         yield "# The switch groups differ: is one short of a card, or has one too many?"
     for gpu in learned.others:
         yield f"# {gpu.address} {gpu.id}: a GPU of another kind, without a role here"
+
+
+def _about_rivals(name: str, rivals: Sequence[str]) -> Iterator[str]:
+    """Say what becomes of profiles that describe the host as well: none of two is chosen."""
+    for rival in rivals:
+        if rival == name:
+            yield f"# In /etc/pcietune/profiles.d it takes the place of the profile {rival}."
+        else:
+            yield f"# The profile {rival} fits as well, and of two such none is chosen: name one in"
+            yield f"# /etc/pcietune/pcietune.yaml, or learn this one with --name {rival}, which"
+            yield "# then takes that one's place."
 
 
 def _head(learned: Learned, extends: str) -> Iterator[str]:
@@ -79,7 +92,8 @@ def _layout(learned: Learned) -> Iterator[str]:
     if layout.numa_nodes:
         yield f"  numa-nodes: {_counts(layout.numa_nodes)} # set NPS or SNC otherwise, and add that"
     else:
-        yield "  # numa-nodes: firmware does not say where all of them are"
+        source = "firmware" if learned.nodes_told else "the dump"
+        yield f"  # numa-nodes: {source} does not say where all of them are"
 
 
 def _summary(learned: Learned) -> str:

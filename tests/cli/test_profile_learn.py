@@ -7,6 +7,7 @@ import pytest
 import yaml
 from cli.in_process import Pcietune
 from trees.config import ENDPOINT, ConfigBuilder
+from trees.dump import dump, one_switch_functions
 from trees.fabrics import two_switches
 from trees.function import Function, downstream_port, gpu, nic, nvswitch, root_port
 from trees.host import TreeHost
@@ -102,15 +103,28 @@ def test_a_host_whose_switches_differ_is_suspected(pcietune: Pcietune, tmp_path:
     }
 
 
-def test_without_a_product_name_it_takes_the_name_of_the_profile_that_would_fit_as_well(
+def test_what_a_dump_teaches_takes_no_shipped_profiles_place_and_says_which_fits_as_well(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    file = tmp_path / "host.lspci"
+    file.write_text(dump(one_switch_functions()))
+
+    text = pcietune("profile", "learn", "--from", file).stdout
+
+    assert text.startswith("# learned.yaml, learned from a host")
+    assert "# The profile a800-sxm4-8gpu fits as well, and of two such none is chosen" in text
+    assert "# numa-nodes: the dump does not say where all of them are" in text
+
+
+def test_it_takes_a_profiles_place_only_if_it_is_called_so(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
     host = one_switch(tmp_path)
     (tmp_path / "sys/devices/virtual/dmi/id/product_name").unlink()
 
-    _keep(pcietune, host)
+    text = _keep(pcietune, host, "--name", "a800-sxm4-8gpu")
 
-    assert (tmp_path / "etc/pcietune/profiles.d/a800-sxm4-8gpu.yaml").exists()
+    assert "it takes the place of the profile a800-sxm4-8gpu" in text
     assert _chosen(pcietune, host) == "a800-sxm4-8gpu"
 
 

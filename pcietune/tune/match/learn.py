@@ -41,6 +41,7 @@ class Learned:
         roles: By name, as a profile would have them.
         layout: As found, which need not be as it should be.
         groups: The switch groups that were found.
+        nodes_told: Whether the source tells on which NUMA nodes functions are.
         others: GPUs with none of the ids of those in switch groups, which have no role.
     """
 
@@ -48,6 +49,7 @@ class Learned:
     roles: Mapping[RoleName, Role]
     layout: Layout
     groups: tuple[SwitchGroup, ...]
+    nodes_told: bool
     others: tuple[PciFunction, ...]
 
 
@@ -87,6 +89,7 @@ def learn(host: HostAccess) -> Learned:
         roles=learned,
         layout=_layout(host, fabric, having, groups),
         groups=groups,
+        nodes_told=None not in _nodes(host, [*having[RoleName.GPU], *having[RoleName.NIC]]),
         others=tuple(gpu for gpu in every if gpu.id not in gpu_ids),
     )
 
@@ -97,15 +100,20 @@ def parent_of(results: Sequence[MatchResult]) -> str:
     return generic[0] if generic else _GENERIC
 
 
-def name_of(learned: Learned, results: Sequence[MatchResult]) -> str:
-    """Return what a learned profile is to be called.
+def rivals_of(learned: Learned, results: Sequence[MatchResult]) -> tuple[str, ...]:
+    """Return which profiles would describe the host as well as the learned one does.
 
-    That of one which would fit as well, and which it then replaces; else the product's name.
+    None of two such is chosen, unless they have one name, by which a site's replaces a shipped one.
     """
-    for result in results:
-        _, exact, dmi, _ = result.rank
-        if result.fits and not result.profile.generic and exact and dmi == bool(learned.product):
-            return result.profile.name
+    return tuple(
+        result.profile.name
+        for result in results
+        if result.fits and result.rank == (True, True, bool(learned.product), True)
+    )
+
+
+def name_of(learned: Learned) -> str:
+    """Return what a learned profile is to be called: the product's name, if that is known."""
     words = "".join(each if each.isalnum() else " " for each in (learned.product or "").lower())
     return "-".join(words.split()) or "learned"
 
@@ -188,5 +196,9 @@ def _different(numbers: Iterable[int]) -> Counts:
 
 def _numa_nodes(host: HostAccess, functions: Iterable[PciFunction]) -> Counts:
     """Return over how many NUMA nodes functions are spread; empty where one has none."""
-    nodes = {host.state(function).numa_node for function in functions}
+    nodes = _nodes(host, functions)
     return () if None in nodes or -1 in nodes else (len(nodes),)
+
+
+def _nodes(host: HostAccess, functions: Iterable[PciFunction]) -> set[int | None]:
+    return {host.state(function).numa_node for function in functions}
