@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from trees.fabrics import two_switches
-from trees.function import downstream_port, gpu, nvswitch
+from trees.function import downstream_port, gpu, nic, nvswitch
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import set_word
@@ -188,6 +188,30 @@ def test_nics_whose_vfs_go_to_vms_get_some_first(tmp_path: Path) -> None:
         f"echo 0 > /sys/bus/pci/devices/{NIC}/sriov_drivers_autoprobe",
         f"echo NUMBER > /sys/bus/pci/devices/{NIC}/sriov_numvfs",
     )
+
+
+def test_before_nics_lose_their_driver_the_host_is_to_be_looked_at(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path / "own", instead=[nic(NIC, below=NIC_PORT, driver="mlx5_core")])
+
+    commands = step(way(tree, ModeName.VM), StepKind.BIND).commands
+
+    assert commands[0] == (
+        f"make sure that nothing of this host runs over {NIC}: ip link, rdma link"
+    )
+    assert commands[1] == "modprobe vfio-pci"
+    idle = step(way(one_switch(tmp_path / "none"), ModeName.VM), StepKind.BIND).commands
+    assert idle[0] == "modprobe vfio-pci"
+
+
+def test_what_the_kernel_sets_by_itself_is_told_with_the_ports_that_lack_it(tmp_path: Path) -> None:
+    lost = downstream_port(NIC_PORT, below="0000:21:00.0", acs=(0x005F, 0x0000))
+
+    commands = step(
+        way(one_switch(tmp_path, instead=[lost]), ModeName.VM), StepKind.KERNEL_ARGS
+    ).commands
+
+    (own,) = (c for c in commands if c.startswith("boot with the IOMMU on"))
+    assert "pci=config_acs for 0000:20:01.0/00.0/04.0: the kernel sets it" in own
 
 
 def test_the_driver_of_gpus_tied_by_nvswitches_is_not_unbound_on_a_running_host(

@@ -18,18 +18,15 @@ _CLEARED_BY_DISABLE_ACS_REDIR = (
     | AcsControl.P2P_COMPLETION_REDIRECT
     | AcsControl.P2P_EGRESS_CONTROL
 )
-_KERNELS_OWN = (
-    "boot with the IOMMU on and without pci=disable_acs_redir or pci=config_acs for this port: "
-    "the kernel sets it at enumeration, before groups form"
-)
 
 
 def with_kernel_words(bits: Sequence[JudgedBit]) -> list[JudgedBit]:
     """Return the bits, those that the kernel command line mends with what to write there."""
-    words = [bit for bit in bits if _is_for_the_kernel(bit) and not _is_the_kernels_own(bit)]
-    word = _word(words)
+    open_bits = [bit for bit in bits if _is_for_the_kernel(bit)]
+    word = _word([bit for bit in open_bits if not _is_the_kernels_own(bit)])
+    without = _without_words([bit for bit in open_bits if _is_the_kernels_own(bit)])
     return [
-        _with_command(bit, _KERNELS_OWN if _is_the_kernels_own(bit) else word)
+        _with_command(bit, without if _is_the_kernels_own(bit) else word)
         if _is_for_the_kernel(bit)
         else bit
         for bit in bits
@@ -54,6 +51,15 @@ def _is_the_kernels_own(bit: JudgedBit) -> bool:
 def _with_command(bit: JudgedBit, command: str) -> JudgedBit:
     remedy = Remedy(RemedyKind.KERNEL_ARGS, command)
     return replace(bit, finding=replace(bit.finding, remedy=remedy))
+
+
+def _without_words(bits: Sequence[JudgedBit]) -> str:
+    """Return how the kernel comes to set what it sets by itself, at all of these ports."""
+    ports = ", ".join(dict.fromkeys(bit.requirement.placed.port.location for bit in bits))
+    return (
+        f"boot with the IOMMU on and without pci=disable_acs_redir or pci=config_acs for {ports}: "
+        "the kernel sets it at enumeration, before groups form"
+    )
 
 
 def _word(bits: Sequence[JudgedBit]) -> str:

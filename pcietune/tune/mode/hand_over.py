@@ -10,8 +10,10 @@ from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.profile import Attach, Profile, RoleName
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.vfio_use import named
 
 _DEVICES = "/sys/bus/pci/devices"
+_NETWORK = 0x02  # base class (include/linux/pci_ids.h, PCI_BASE_CLASS_NETWORK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def bind_to_vfio(host: HostAccess, audited: Audit, groups: Sequence[SwitchGroup]
 
     late = tuple(function for function in lacking if is_late(function))
     now = tuple(function for function in lacking if not is_late(function))
-    loaded = ("modprobe vfio-pci",) if now else ()
+    loaded = (*_look_first(now), "modprobe vfio-pci") if now else ()
     return Binding(
         HandOver(now, (*loaded, *chain.from_iterable(map(_bind, now)))),
         HandOver(
@@ -108,6 +110,13 @@ def _handed_over(host: HostAccess, audited: Audit, group: SwitchGroup) -> Iterab
         for address in state.virtual_functions:
             if address in audited.fabric.functions:
                 yield audited.fabric.functions[address]
+
+
+def _look_first(functions: Sequence[PciFunction]) -> Iterable[str]:
+    """Yield what comes before the drivers of NICs are unbound: the host may be reached by one."""
+    nics = [f for f in functions if f.driver and f.class_code >> 16 == _NETWORK]
+    if nics:
+        yield f"make sure that nothing of this host runs over {named(nics)}: ip link, rdma link"
 
 
 def _bind(function: PciFunction) -> list[str]:
