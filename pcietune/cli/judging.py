@@ -107,6 +107,7 @@ def judge(host: SysfsHost, request: Request, outcome: Outcome) -> None:
     if outcome.match is not None:
         profile = outcome.match.profile
         outcome.audit = judge_by(host, fabric, profile, settings, request.selection)
+        outcome.protection = outcome.audit.protection
 
 
 def _check_settings_trusted(host: SysfsHost) -> None:
@@ -167,6 +168,7 @@ def judge_by(
         settings.waivers,
         datetime.now(UTC).date(),
         selection,
+        settings.protect,
     )
     return audit(host, fabric, yardstick, _memory(host))
 

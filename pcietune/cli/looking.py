@@ -1,4 +1,4 @@
-"""What topo and groups begin with: the whole fabric, and the roles if a profile gives any."""
+"""What topo and groups begin with: the whole fabric, its roles, and what is protected."""
 
 from collections.abc import Mapping
 
@@ -10,6 +10,7 @@ from pcietune.host.sysfs import SysfsHost
 from pcietune.model.fabric import Fabric
 from pcietune.model.profile import RoleName
 from pcietune.report.outcome import Outcome
+from pcietune.tune.match.protect import protect, without_protected
 from pcietune.tune.match.roles import assign_roles
 from pcietune.tune.match.survey import survey
 
@@ -17,7 +18,7 @@ from pcietune.tune.match.survey import survey
 def look_over(
     host: SysfsHost, profile: str | None, outcome: Outcome
 ) -> tuple[Fabric, Mapping[PciAddress, RoleName]]:
-    """Return all that the host has, and which function has which role.
+    """Return all that the host has, and which function has which role; fill in what is protected.
 
     Where no profile describes the host that is noted, and no function has a role.
 
@@ -31,6 +32,7 @@ def look_over(
     except NoProfileError as error:
         show.note(f"{error}: no roles are shown")
     fabric = survey(host, lambda functions: functions)
-    if outcome.match is None:
-        return fabric, {}
-    return fabric, assign_roles(outcome.match.profile, fabric, host)
+    match = outcome.match
+    roles = {} if match is None else assign_roles(match.profile, fabric, host)
+    outcome.protection = protect(host, fabric, roles, settings.protect)
+    return fabric, without_protected(roles, outcome.protection)

@@ -24,6 +24,8 @@ def status(
     from pcietune.model.profile import ModeName
     from pcietune.report import next_step, text
     from pcietune.report.outcome import Outcome
+    from pcietune.tune.match.protect import protect
+    from pcietune.tune.match.roles import assign_roles
 
     outcome = Outcome(tells_channels=True)
     request = Request(profile, None if mode is None else ModeName(mode))
@@ -31,8 +33,12 @@ def status(
         describe(host, outcome)
         settings = decided(host, outcome, request.mode)
         fabric = recognise(host, request, settings, outcome)
-        if outcome.match is not None and outcome.mode is not None:
-            outcome.audit = judge_by(host, fabric, outcome.match.profile, settings)
+        if outcome.match is not None:
+            described = outcome.match.profile
+            roles = assign_roles(described, fabric, host)
+            outcome.protection = protect(host, fabric, roles, settings.protect)
+            if outcome.mode is not None:
+                outcome.audit = judge_by(host, fabric, described, settings)
     print_outcome(
         outcome,
         outcome.status_exit_code(),

@@ -39,7 +39,8 @@ def topo(
     outcome = Outcome()
     with open_host(source) as host, told(host):
         fabric, roles = look_over(host, profile, outcome)
-        nodes = topology(host, fabric, roles, everything=everything)
+        why = {} if outcome.protection is None else outcome.protection.why
+        nodes = topology(host, fabric, roles, everything=everything, protected=why)
     if as_json:
         show.document(topology_document(nodes))
     else:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from pcietune.host.host_files import HostFiles
+from pcietune.host.protect_schema import Protected, protect_complaints, protects
 from pcietune.host.yaml.nodes import Complaint, DocumentError, read_document
 from pcietune.host.yaml.schema import Document, read
 from pcietune.model.profile import ModeName
@@ -55,6 +56,7 @@ class SettingsSchema(_Schema):
     mode: ModeName | dict[str, ModeName] | UnsetType = UNSET
     enforce: Enforce = Enforce.AUDIT
     tenancy: Tenancy = Tenancy.SINGLE
+    protect: tuple[Protected, ...] = ()
     waivers: tuple[WaiverSchema, ...] = ()
 
 
@@ -93,7 +95,11 @@ def parse_settings(data: bytes, *, file: str) -> Settings:
 
 def _read(data: bytes, file: str) -> Document[SettingsSchema]:
     document = read(data, SettingsSchema, file=file)
-    complaints = [*_mode_complaints(document), *_waiver_complaints(document)]
+    complaints = [
+        *_mode_complaints(document),
+        *protect_complaints(document, document.value.protect),
+        *_waiver_complaints(document),
+    ]
     if complaints:
         raise DocumentError(complaints)
     return document
@@ -124,6 +130,7 @@ def _settings(schema: SettingsSchema) -> Settings:
         group_modes={name: mode for name, mode in modes.items() if name != _HOST and mode},
         enforce=schema.enforce,
         tenancy=schema.tenancy,
+        protect=protects(schema.protect),
         waivers=tuple(
             Waiver(w.id, w.subject or None, w.reason, w.ticket or None, w.expires)
             for w in schema.waivers

@@ -1,7 +1,7 @@
 """A host through sysfs: live, or recorded in a directory of the same shape."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,8 +15,11 @@ from pcietune.host.iommu import GROUPS
 from pcietune.host.kernel_file import write_kernel_file
 from pcietune.host.platform import read_config_acs, read_platform
 from pcietune.host.recordings.recorded_config import RecordedConfigSpace, Unread
+from pcietune.host.uses.host_use import read_host_use
+from pcietune.host.uses.interfaces import read_hardware_addresses
 from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.platform import Platform
+from pcietune.model.protection import HostUse
 from pcietune.registers.fields import MaskedWrite
 
 
@@ -46,6 +49,7 @@ class SysfsHost:
         self._configs: dict[PciAddress, FileConfigSpace] = {}
         self._watch: Callable[[PciAddress], None] | None = None
         self._platform: Platform | None = None
+        self._use: tuple[HostUse | None] | None = None
 
     @property
     def root(self) -> Path:
@@ -88,6 +92,23 @@ class SysfsHost:
         Not remembered, and slow: the kernel's symbols are looked through.
         """
         return read_config_acs(self.files)
+
+    def use(self) -> HostUse | None:
+        """Return what the host uses its own functions for; None if a recording does not tell.
+
+        Raises:
+            BadInputError: A recording's file about it is broken.
+        """
+        if self._use is None:
+            self._use = (read_host_use(self.files),)
+        return self._use[0]
+
+    def hardware_addresses(self) -> Mapping[str, Collection[PciAddress]] | None:
+        """Return the functions by their MAC addresses, in lower case; None of a recording.
+
+        Not remembered.
+        """
+        return None if self.recorded else read_hardware_addresses(self.files)
 
     def functions(self) -> Sequence[PciFunction]:
         """Return every function, in the order of addresses; costs no configuration cycle.

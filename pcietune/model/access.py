@@ -1,10 +1,12 @@
 """The doors to a machine, as Protocols: what tune needs, and pcietune.host provides."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from pcietune.address import PciAddress
 from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.platform import Platform
+from pcietune.model.protection import HostUse
 from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import MaskedWrite
 
@@ -30,6 +32,15 @@ class HostAccess(Protocol):
         """Return whether this kernel has the ``pci=config_acs=`` option; None if not known.
 
         Not remembered, and slow: the kernel's symbols are looked through.
+        """
+
+    def use(self) -> HostUse | None:
+        """Return what the host uses its own functions for; None if a recording does not tell."""
+
+    def hardware_addresses(self) -> Mapping[str, Collection[PciAddress]] | None:
+        """Return the functions by their MAC addresses, in lower case; None of a recording.
+
+        Not remembered.
         """
 
     def state(self, function: PciFunction) -> FunctionState:

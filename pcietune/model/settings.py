@@ -6,6 +6,7 @@ from datetime import date
 from enum import StrEnum
 
 from pcietune.model.profile import ModeName
+from pcietune.model.protection import Protect
 
 
 class Enforce(StrEnum):
@@ -53,6 +54,7 @@ class Settings:
             topmost upstream port.
         enforce: What may be done unattended.
         tenancy: Whether functions of one switch group may serve several tenants.
+        protect: What is to be left alone.
         waivers: Findings that are not asked for.
     """
 
@@ -61,4 +63,5 @@ class Settings:
     group_modes: Mapping[str, ModeName] = field(default_factory=dict)
     enforce: Enforce = Enforce.AUDIT
     tenancy: Tenancy = Tenancy.SINGLE
+    protect: tuple[Protect, ...] = ()
     waivers: tuple[Waiver, ...] = ()

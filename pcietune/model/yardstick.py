@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from pcietune.model.profile import ModeName, Profile
+from pcietune.model.protection import Protect
 from pcietune.model.selection import EVERYTHING, Selection
 from pcietune.model.settings import Tenancy, Waiver
 
@@ -22,6 +23,7 @@ class Yardstick:
         waivers: Findings that the site knows of and does not ask for.
         today: The day on which waivers must hold.
         selection: Which findings are asked for.
+        protect: What is to be left alone.
     """
 
     profile: Profile
@@ -31,6 +33,7 @@ class Yardstick:
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
     selection: Selection = EVERYTHING
+    protect: tuple[Protect, ...] = ()
 
     def mode_of(self, group: str) -> ModeName:
         """Return the duty of the switch group of this name."""

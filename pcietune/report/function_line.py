@@ -1,5 +1,7 @@
 """What one line says of a function of the fabric."""
 
+from collections.abc import Iterator
+
 from pcietune.model.function import FunctionState, LinkState
 from pcietune.model.not_known import NOT_KNOWN, NotKnown
 from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
@@ -37,9 +39,14 @@ def function_line(node: Node) -> str:
         parts.append(_ats(node.ats))
     if node.sriov is not None:
         parts.append(f"VFs {node.sriov.enabled_vfs} of {node.sriov.total_vfs}")
+    return "  ".join(part for part in (*parts, *_remarks(node)) if part)
+
+
+def _remarks(node: Node) -> Iterator[str]:
+    if node.protected is not None:
+        yield f"PROTECTED: {node.protected}"
     if node.problem is not None:
-        parts.append(f"NOT READ: {node.problem}")
-    return "  ".join(part for part in parts if part)
+        yield f"NOT READ: {node.problem}"
 
 
 def _port(port_type: PortType | None) -> str:

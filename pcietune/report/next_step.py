@@ -6,7 +6,7 @@ from pcietune.errors import ExitCode
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.severity import Severity
 from pcietune.report.outcome import Outcome
-from pcietune.tune.audit.audit import UNFINISHED
+from pcietune.tune.audit.judge_unfinished import UNFINISHED
 
 
 def lines(outcome: Outcome) -> Iterable[str]:

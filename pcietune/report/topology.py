@@ -30,6 +30,7 @@ class NodeDocument(msgspec.Struct, kw_only=True):
     id: str
     class_code: str
     role: str | None
+    protected: str | None
     port_type: str | None
     driver: str | None
     group: int | None
@@ -112,6 +113,7 @@ def _document(node: Node) -> NodeDocument:
         id=function.id,
         class_code=f"{function.class_code:06x}",
         role=node.role,
+        protected=node.protected,
         port_type=None if node.port_type is None else node.port_type.name.lower(),
         driver=None if function.driver is NOT_KNOWN else function.driver,
         group=None if state is None or state.group is NOT_KNOWN else state.group,

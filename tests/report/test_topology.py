@@ -19,7 +19,9 @@ from pcietune.tune.view.topology import Node, topology
 def nodes(tree: TreeHost) -> tuple[Node, ...]:
     host = opened(tree)
     fabric = surveyed(host)
-    return topology(host, fabric, assign_roles(PROFILE, fabric, host), everything=True)
+    return topology(
+        host, fabric, assign_roles(PROFILE, fabric, host), everything=True, protected={}
+    )
 
 
 def test_plain_lines_are_indented_by_depth(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_a_function_that_vanished_is_told_by_its_problem_alone(tmp_path: Path) -
     fabric = surveyed(host)
     vanish(tree, NIC)
 
-    lines = list(plain_lines(topology(host, fabric, {}, everything=True)))
+    lines = list(plain_lines(topology(host, fabric, {}, everything=True, protected={})))
 
     assert "node" not in lines[5]
     assert "NOT READ: 0000:24:00.0 vanished" in lines[5]

@@ -1,14 +1,16 @@
 """Hosts that fail: what may go wrong at a write, at the register or in the kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 
 from trees.host import TreeHost
 
+from pcietune.address import PciAddress
 from pcietune.errors import NotPermittedError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.model.platform import Platform
+from pcietune.model.protection import HostUse
 from pcietune.registers.config_space import ConfigSpace
 from pcietune.registers.fields import MaskedWrite
 
@@ -36,6 +38,12 @@ class FaultyHost:
 
     def platform(self) -> Platform:
         return self._host.platform()
+
+    def use(self) -> HostUse | None:
+        return self._host.use()
+
+    def hardware_addresses(self) -> Mapping[str, Collection[PciAddress]] | None:
+        return self._host.hardware_addresses()
 
     def functions(self) -> Sequence[PciFunction]:
         return self._host.functions()

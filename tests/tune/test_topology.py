@@ -48,7 +48,7 @@ def nodes_of(host: HostAccess, *, everything: bool = False) -> dict[str, Node]:
             yield node
             yield from flat(node.children)
 
-    found = topology(host, fabric, roles, everything=everything)
+    found = topology(host, fabric, roles, everything=everything, protected={})
     return {str(node.function.address): node for node in flat(found)}
 
 
@@ -201,7 +201,7 @@ def test_what_is_below_an_unknown_bridge_is_a_tree_of_its_own(tmp_path: Path) ->
     (tree.directory("0000:21:00.0") / "uevent").unlink()
     host = opened(tree)
 
-    found = topology(host, surveyed(host), {}, everything=True)
+    found = topology(host, surveyed(host), {}, everything=True, protected={})
 
     tops = [str(node.function.address) for node in found]
     assert tops == ["0000:20:01.0", "0000:22:00.0", NIC_PORT]

@@ -28,6 +28,7 @@ from pcietune.host.recordings.recorded_tree import RecordedTree
 from pcietune.host.recordings.serial_numbers import zero_serial_numbers
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
+from pcietune.host.uses.host_use import USES, encode_host_use
 from pcietune.model.function import PciFunction
 from pcietune.registers.config_space import EXTENDED_SIZE
 
@@ -85,6 +86,9 @@ def record(host: SysfsHost, destination: Path) -> int:
     with temporary_directory() as directory:
         tree = RecordedTree(host.files, directory)
         _record_platform(tree, config_acs=host.knows_config_acs())
+        use = host.use()
+        if use is not None:
+            tree.put(USES, encode_host_use(use))
         unread = {}
         for function in host.functions():
             _record_function(tree, host.directory(function))

@@ -9,10 +9,10 @@ from pcietune.errors import BadInputError, ExitCode, NotPermittedError
 from pcietune.model.access import HostAccess
 from pcietune.model.ats_proof import NO_TRIALS, AtsTrials
 from pcietune.model.fabric import Fabric
-from pcietune.model.finding import HOST, Finding, Remedy, RemedyKind, State, Subject, Value
+from pcietune.model.finding import Finding
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import Mode, ModeName, Profile, RoleName
-from pcietune.model.severity import Severity
+from pcietune.model.protection import Protection
 from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
@@ -24,17 +24,16 @@ from pcietune.tune.audit.judge_kernel import judge_kernel
 from pcietune.tune.audit.judge_layout import judge_layout
 from pcietune.tune.audit.judge_numa import judge_numa
 from pcietune.tune.audit.judge_ports import JudgedBit
+from pcietune.tune.audit.judge_protection import judge_protection
 from pcietune.tune.audit.judge_redirection import judge_redirection
 from pcietune.tune.audit.judge_runtime_pm import JudgedPower
 from pcietune.tune.audit.judge_switch_group import Duty, judge_switch_group
+from pcietune.tune.audit.judge_unfinished import judge_unfinished
 from pcietune.tune.audit.kernel_words import with_kernel_words
 from pcietune.tune.audit.select import select, selected_paths
 from pcietune.tune.audit.waive import judge_waivers, waive
+from pcietune.tune.match.protect import protect, without_protected
 from pcietune.tune.match.roles import assign_roles
-
-UNFINISHED = "apply.unfinished"
-
-_ALL_ENDED = Value("every change finished or undone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,9 @@ class Audit:
     Attributes:
         yardstick: What it was judged by.
         fabric: The host's functions.
-        roles: Which of them has which role.
-        groups: The host's switch groups.
+        protection: What is never touched.
+        roles: Which of the others has which role.
+        groups: The host's switch groups, without what is protected.
         bits: What the ports owe, and how that was judged.
         ats: The ATS of what the NICs hand to VMs, and what apply may do about it.
         power: The ports' runtime power management.
@@ -70,6 +70,7 @@ class Audit:
 
     yardstick: Yardstick
     fabric: Fabric
+    protection: Protection
     roles: Mapping[PciAddress, RoleName]
     groups: tuple[SwitchGroup, ...]
     bits: tuple[JudgedBit, ...]
@@ -108,17 +109,21 @@ def audit(
             may also lack a switch group or function that the yardstick names.
     """
     profile = yardstick.profile
-    roles = assign_roles(profile, fabric, host)
+    present = assign_roles(profile, fabric, host)
+    whole = switch_groups(fabric, present, profile)
+    _check_group_modes(yardstick, whole)
+    protection = protect(host, fabric, present, yardstick.protect)
+    roles = without_protected(present, protection)
     groups = switch_groups(fabric, roles, profile)
-    _check_group_modes(yardstick, groups)
     paths = selected_paths(yardstick.selection, fabric)
     asked = partial(waive, waivers=yardstick.waivers, today=yardstick.today)
     _mode(profile, yardstick.mode)
     bits: list[JudgedBit] = []
     ats: list[JudgedAts] = []
     power: list[JudgedPower] = []
-    findings = judge_layout(fabric, profile.layout, roles, groups)
-    findings += judge_numa(host, fabric, roles, groups, profile.layout.numa_nodes)
+    findings = judge_layout(fabric, profile.layout, present, whole)
+    findings += judge_numa(host, fabric, present, whole, profile.layout.numa_nodes)
+    findings += judge_protection(fabric, present, protection)
     findings += judge_kernel(host)
     for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):
         peers, theirs = _in_mode(name, yardstick, fabric, roles, groups)
@@ -141,7 +146,7 @@ def audit(
     findings += judge_redirection(
         [g for g in groups if yardstick.mode_of(g.name) is ModeName.BAREMETAL], bits
     )
-    findings += _unfinished(memory.record, yardstick.mode)
+    findings += judge_unfinished(memory.record, yardstick.mode)
     findings = [asked(finding) for finding in findings]
     findings += judge_waivers(findings, yardstick.waivers, yardstick.today)
     findings = [_weighed(finding, profile) for finding in findings]
@@ -149,6 +154,7 @@ def audit(
     return Audit(
         yardstick=yardstick,
         fabric=fabric,
+        protection=protection,
         roles=roles,
         groups=groups,
         bits=tuple(bits),
@@ -221,28 +227,3 @@ def _in_mode(
         if role in (RoleName.GPU, RoleName.NIC) and modes.get(address, yardstick.mode) is name
     ]
     return peers, [group for group in groups if yardstick.mode_of(group.name) is name]
-
-
-def _unfinished(record: UndoRecord | NotPermittedError | None, mode: ModeName) -> list[Finding]:
-    """Tell of changes whose run did not say how they ended: the registers say how far it came."""
-    if isinstance(record, NotPermittedError):
-        return [Finding.unread(UNFINISHED, HOST, _ALL_ENDED, record)]
-    if record is None:
-        return []
-    groups = sorted({entry.group for entry in record.unfinished})
-    return [
-        Finding(
-            UNFINISHED,
-            Subject(group) if group else HOST,
-            Severity.WARNING,
-            State.FAIL,
-            Value(f"{sum(e.group == group for e in record.unfinished)} changes begun"),
-            _ALL_ENDED,
-            "an apply is at work here, or was killed, or could not undo what it had begun",
-            Remedy(
-                RemedyKind.REGISTER,
-                f"pcietune apply --mode {mode} finishes it, pcietune restore undoes it",
-            ),
-        )
-        for group in groups
-    ]

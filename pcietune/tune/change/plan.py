@@ -17,6 +17,7 @@ from pcietune.registers.ats import Ats
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.audit.judge_ports import JudgedBit
 from pcietune.tune.change.draft import Draft
+from pcietune.tune.change.keep_off import keep_off
 from pcietune.tune.change.plan_ats import ats_drafts
 from pcietune.tune.change.plan_power import power_drafts
 from pcietune.tune.vfio_use import why_in_use, why_relied_on
@@ -46,6 +47,7 @@ def plan(host: HostAccess, audited: Audit, *, while_in_use: bool, force_ats: boo
         *ats_drafts(host, readable, force_ats=force_ats),
         *power_drafts(readable),
     ]
+    drafts = keep_off(audited, drafts)
     drafts.sort(key=lambda draft: begun.index(draft.planned.group))
     steps = [d.planned for d in drafts if not (d.beyond or d.refused or d.deferred)]
     return Plan(

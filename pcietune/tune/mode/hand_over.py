@@ -45,7 +45,8 @@ class Binding:
 def release_from_vfio(host: HostAccess, audited: Audit, groups: Sequence[SwitchGroup]) -> HandOver:
     """Return what VFIO has of the switch groups, and how the kernel's own drivers get it back."""
     members = [f for group in groups for f in audited.fabric.below(group.top)]
-    given = [(f, state) for f, state in _states(host, members) if state.vfio]
+    ours = [f for f in members if not audited.protection.covers(f.address)]
+    given = [(f, state) for f, state in _states(host, ours) if state.vfio]
     in_use = [f for f, state in given if state.in_use_by_vfio]
     commands = [f"stop the VM that uses {f.address}" for f in in_use]
     for function, _ in given:

@@ -23,6 +23,7 @@ class Node:
     Attributes:
         function: The function.
         role: None if it has none.
+        protected: Why it is never touched; None if it may be.
         state: None if the function vanished meanwhile.
         port_type: Device/Port Type as its register says; None of a conventional PCI function, of
             a code that is not known, or if unreadable.
@@ -36,6 +37,7 @@ class Node:
 
     function: PciFunction
     role: RoleName | None
+    protected: str | None
     state: FunctionState | None
     port_type: PortType | None
     link: LinkState | None
@@ -57,6 +59,7 @@ def topology(
     roles: Mapping[PciAddress, RoleName],
     *,
     everything: bool,
+    protected: Mapping[PciAddress, str],
 ) -> tuple[Node, ...]:
     """Return the trees below the host's root ports, and below bridges that are not known.
 
@@ -65,31 +68,41 @@ def topology(
         fabric: The functions.
         roles: Which function has which role.
         everything: Whether to show functions that have no role and nothing below that has.
+        protected: Which functions are never touched, and why; they are shown, too.
     """
     shown = set(fabric.functions)
     if not everything and roles:
-        shown = set(roles) | {port for a in roles for port in fabric.functions[a].ports}
+        named = {*roles, *protected}
+        shown = named | {port for a in named for port in fabric.functions[a].ports}
     known = fabric.functions
     tops = [f for f in known.values() if not f.ports or f.ports[-1] not in known]
-    return tuple(_nodes(host, fabric, roles, shown, tops))
+    return tuple(_nodes(host, fabric, _Named(roles, protected), shown, tops))
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What is said of functions by address: roles, and reasons not to touch them."""
+
+    roles: Mapping[PciAddress, RoleName]
+    protected: Mapping[PciAddress, str]
 
 
 def _nodes(
     host: HostAccess,
     fabric: Fabric,
-    roles: Mapping[PciAddress, RoleName],
+    named: _Named,
     shown: set[PciAddress],
     functions: Iterable[PciFunction],
 ) -> Iterable[Node]:
     for function in functions:
         if function.address not in shown:
             continue
-        children = _nodes(host, fabric, roles, shown, fabric.children(function))
-        yield _node(host, function, roles.get(function.address), tuple(children))
+        children = _nodes(host, fabric, named, shown, fabric.children(function))
+        yield _node(host, function, named, tuple(children))
 
 
 def _node(
-    host: HostAccess, function: PciFunction, role: RoleName | None, children: tuple[Node, ...]
+    host: HostAccess, function: PciFunction, named: _Named, children: tuple[Node, ...]
 ) -> Node:
     """Describe one function; what cannot be read hides what is read after it.
 
@@ -117,7 +130,8 @@ def _node(
         problem = error
     return Node(
         function=function,
-        role=role,
+        role=named.roles.get(function.address),
+        protected=named.protected.get(function.address),
         state=state,
         port_type=port_type,
         link=link,

@@ -1,0 +1,1 @@
+"""What a host uses its own functions for: disks, network interfaces, slots."""
