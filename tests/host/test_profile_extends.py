@@ -228,6 +228,27 @@ def test_any_text_over_a_profile_loads_or_is_bad_input(text: str, key: str) -> N
             id="contradiction",
         ),
         pytest.param(
+            {"child": "extends: parent\nmodes: {vm: {ports: {nic-side: {set: [SrcValid-]}}}}\n"},
+            "child.yaml:2:39: SrcValid- contradicts SrcValid+ of {site}/parent.yaml:9",
+            id="set contradicts what the parent requires",
+        ),
+        pytest.param(
+            {
+                "child": "extends: parent\n"
+                "modes: {vm: {ports: {nic-side: {require: [DirectTrans+]}}}}\n"
+            },
+            "child.yaml:2:43: DirectTrans+ repeats DirectTrans+ of {site}/parent.yaml:9",
+            id="requires what the parent sets",
+        ),
+        pytest.param(
+            {
+                "child": "extends: other\nlayout: {gpu: 4}\n",
+                "other": PARENT.replace("{gpu: 8,", "{gpu: 8, switch-groups: {count: 4, gpu: 2},"),
+            },
+            "child.yaml:2:15: 4 groups of 2 'gpu' are more than 4 in all",
+            id="counts too few for the parent's groups",
+        ),
+        pytest.param(
             {"child": "extends: parent\nmatch: {place: ~}\n"},
             "child.yaml:2:16: expected text, but YAML reads ~ as nothing; *",
             id="drops what is not there",
@@ -244,8 +265,41 @@ def test_a_complaint_stands_where_the_mistake_is(
         profiles.load("child")
 
     said = str(refusal.value).splitlines()
-    assert any(_fits(line, f"{site}/{complaint}") for line in said), said
+    wanted = f"{site}/{complaint.replace('{site}', str(site))}"
+    assert any(_fits(line, wanted) for line in said), said
     assert [str(each) for each in lint_file(f"{site}/child.yaml", profiles)] == said
+
+
+@pytest.mark.parametrize(
+    ("child", "warning"),
+    [
+        pytest.param(
+            "roles: {nic: {trusted: false}}\n",
+            "child.yaml:2:24: warning: DirectTrans+ has no effect: role nic is not trusted "
+            "({site}/other.yaml:11)",
+            id="trust taken away",
+        ),
+        pytest.param(
+            "modes: {vm: {ports: {nic-side: {require: [SrcValid-]}}}}\n",
+            "child.yaml:2:42: warning: SrcValid+ contradicts SrcValid- of nic-side where a port is "
+            "at both places ({site}/other.yaml:10)",
+            id="against the parent's other place",
+        ),
+    ],
+)
+def test_a_warning_stands_in_the_child_where_that_is_what_it_follows_from(
+    profiles: Profiles, site: Path, child: str, warning: str
+) -> None:
+    trusted = PARENT.replace("place: gpu-switch", "place: gpu-switch, trusted: true")
+    both = trusted.replace(
+        "  vm: {ports: {", "  vm: {ports: {\n    gpu-side: {require: [SrcValid+]},\n    "
+    )
+    (site / "other.yaml").write_text(both)
+    (site / "child.yaml").write_text(f"extends: other\n{child}")
+
+    said = [str(each) for each in lint_file(f"{site}/child.yaml", profiles)]
+
+    assert f"{site}/{warning.replace('{site}', str(site))}" in said, said
 
 
 def _fits(line: str, wanted: str) -> bool:

@@ -1,14 +1,15 @@
 """What is wrong in a profile though each of its values is valid by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pcietune.errors import quoted
 from pcietune.host.profiles.mode_schema import PortRuleSchema
+from pcietune.host.profiles.own_place import own_place, place_elsewhere
 from pcietune.host.profiles.schema import ProfileSchema, one_or_more
 from pcietune.host.profiles.schema_words import ACS_WANTS
 from pcietune.host.yaml.nearest_name import hint
 from pcietune.host.yaml.nodes import Complaint
-from pcietune.host.yaml.schema import Document
+from pcietune.host.yaml.schema import Document, Path
 from pcietune.registers.acs import AcsControl
 
 
@@ -58,38 +59,51 @@ def _impossible_counts(document: Document[ProfileSchema]) -> Iterator[Complaint]
     groups = layout.switch_groups or None
     totals = layout.given()
     for name in totals.keys() - roles.keys():
-        yield document.complain(("layout", name), f"'{name}' is counted, but is no role here")
+        path = own_place(document, ("layout", name), ("roles",))
+        yield document.complain(path, f"'{name}' is counted, but is no role here")
     for name, each in groups.given().items() if groups else ():
         path = ("layout", "switch-groups", name)
         if name not in roles:
+            path = own_place(document, path, ("roles",))
             yield document.complain(path, f"'{name}' is counted, but is no role here")
         elif groups and name in totals:
             count, least, most = min(one_or_more(groups.count)), min(each), max(totals[name])
             if count * least > most:
                 said = f"{count} groups of {least} '{name}' are more than {most} in all"
-                yield document.complain(path, said)
+                other = ("layout", "switch-groups", "count")
+                yield document.complain(own_place(document, path, ("layout", name), other), said)
 
 
 def _impossible_controls(document: Document[ProfileSchema]) -> Iterator[Complaint]:
     """Find controls that a place names twice, or that pcietune never writes."""
     for mode_name, mode in document.value.modes.given().items():
         for place, rule in mode.ports.given().items():
-            path = ("modes", mode_name, "ports", place)
-            first: dict[AcsControl, str] = {}
-            for key, index, word in _words(rule):
-                want = ACS_WANTS[word]
-                here = (*path, key, index)
-                if key == "set" and want.control is AcsControl.P2P_EGRESS_CONTROL:
+            words = dict(_words(("modes", mode_name, "ports", place), rule))
+            first: dict[AcsControl, Path] = {}
+            for here, word in words.items():
+                control = ACS_WANTS[word].control
+                if "set" in here and control is AcsControl.P2P_EGRESS_CONTROL:
                     said = "EgressCtrl is never written; 'require' judges it"
                     yield document.complain(here, said)
-                elif want.control in first:
-                    verb = "repeats" if first[want.control] == word else "contradicts"
-                    said = f"{word} {verb} {first[want.control]} of the same place"
-                    yield document.complain(here, said)
-                first.setdefault(want.control, word)
+                elif control in first:
+                    yield _clash(document, words, first[control], here)
+                first.setdefault(control, here)
 
 
-def _words(rule: PortRuleSchema) -> Iterator[tuple[str, int, str]]:
+def _words(path: Path, rule: PortRuleSchema) -> Iterator[tuple[Path, str]]:
+    """Yield every control of a rule below ``path``, and where it stands."""
     for key, words in (("set", rule.set), ("require", rule.require)):
         for index, word in enumerate(words):
-            yield key, index, word
+            yield (*path, key, index), word
+
+
+def _clash(
+    document: Document[ProfileSchema], words: Mapping[Path, str], first: Path, second: Path
+) -> Complaint:
+    """Complain of two words about one control; the one in the file itself is to be mended."""
+    here = own_place(document, second, first)
+    other = first if here == second else second
+    verb = "repeats" if words[here] == words[other] else "contradicts"
+    elsewhere = place_elsewhere(document, other)
+    said = f"{words[here]} {verb} {words[other]} of {elsewhere or 'the same place'}"
+    return document.complain(here, said)

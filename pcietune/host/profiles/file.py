@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pcietune.host.profiles.chain import NO_PARENTS, Chain, Parents, read_chain
 from pcietune.host.profiles.checks import complaints
 from pcietune.host.profiles.mode_schema import ModeSchema, PortRuleSchema
+from pcietune.host.profiles.own_place import own_place, place_elsewhere
 from pcietune.host.profiles.schema import (
     LayoutSchema,
     MatchSchema,
@@ -26,7 +27,7 @@ from pcietune.model.profile import (
     Role,
     SwitchGroupLayout,
 )
-from pcietune.tune.match.lint import remarks
+from pcietune.tune.match.lint import Remark, remarks
 
 _HINT = "the complaints name line and column; pcietune profile lint FILE checks it again"
 _LINT_HINT = "lint takes files; pcietune profile show NAME prints a profile that has a name"
@@ -90,10 +91,18 @@ def lint_profile(
     except DocumentError as error:
         return error.complaints
     warnings = [
-        document.complain(remark.path, remark.text, warning=True)
+        _warning(document, remark)
         for remark in remarks(_profile(document.value, sha256="", name=source.name))
     ]
     return sorted(warnings, key=lambda each: (each.file, each.line, each.column))
+
+
+def _warning(document: Document[ProfileSchema], remark: Remark) -> Complaint:
+    """Return a remark at what it follows from in the profile's own file, if that is there."""
+    path = own_place(document, remark.path, *remark.causes)
+    elsewhere = "" if path == remark.path else place_elsewhere(document, remark.path)
+    said = f"{remark.text} ({elsewhere})" if elsewhere else remark.text
+    return document.complain(path, said, warning=True)
 
 
 def _read(chain: Chain) -> Document[ProfileSchema]:

@@ -23,10 +23,12 @@ class Remark:
     Attributes:
         path: The keys that lead to it in the profile; the last ones may be left out there.
         text: What may come of it.
+        causes: The keys of what else it follows from.
     """
 
     path: tuple[str, ...]
     text: str
+    causes: tuple[tuple[str, ...], ...] = ()
 
 
 def remarks(profile: Profile) -> Iterator[Remark]:
@@ -82,7 +84,7 @@ def _about_trust(path: tuple[str, ...], rule: PortRule) -> Iterator[Remark]:
     for key, wants in (("set", rule.set), ("require", rule.require)):
         if direct in wants:
             said = f"{direct} has no effect: role {RoleName.NIC} is not trusted"
-            yield Remark((*path, key), said)
+            yield Remark((*path, key), said, causes=(("roles", "nic", "trusted"),))
 
 
 def _about_isolation(path: tuple[str, ...], place: Place, rule: PortRule) -> Iterator[Remark]:
@@ -101,4 +103,5 @@ def _about_cascades(path: tuple[str, ...], ports: Mapping[Place, PortRule]) -> I
         other = others.get(want.control, want)
         if other.on != want.on:
             said = f"{want} contradicts {other} of {Place.NIC_SIDE} where a port is at both places"
-            yield Remark((*path, Place.GPU_SIDE), said)
+            causes = tuple((*path, Place.NIC_SIDE, key) for key in ("set", "require"))
+            yield Remark((*path, Place.GPU_SIDE), said, causes)
