@@ -53,6 +53,15 @@ class ChannelDocument(Part):
     reason: str
 
 
+class ProtectedDocument(Part):
+    """What is never touched."""
+
+    functions: Annotated[dict[str, str], Meta(description="why, by address")]
+    not_known: Annotated[
+        list[str], Meta(description="what the host stands on and could not be found out")
+    ]
+
+
 class ValueDocument(Part):
     """Something found or wanted."""
 
@@ -159,6 +168,7 @@ class Document(Part):
     ]
     enforce: Annotated[Enforce | None, Meta(description="what may be done unattended")]
     channels: dict[str, ChannelDocument]
+    protected: ProtectedDocument | None
     findings: Annotated[
         list[FindingDocument], Meta(description="sorted by the subject's path, then id")
     ]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pcietune import __version__
 from pcietune.errors import PcietuneError
 from pcietune.model.finding import Finding, Value
+from pcietune.model.protection import Protection
 from pcietune.model.settings import Waiver
 from pcietune.report.document import (
     SCHEMA,
@@ -14,6 +15,7 @@ from pcietune.report.document import (
     FindingDocument,
     HostDocument,
     ProfileDocument,
+    ProtectedDocument,
     RemedyDocument,
     SubjectDocument,
     ValueDocument,
@@ -44,6 +46,7 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         group_modes=dict(sorted(outcome.group_modes.items())),
         enforce=outcome.enforce,
         channels=_channels(outcome),
+        protected=_protected(outcome.protection),
         findings=[_finding(finding) for finding in findings],
         writes=write_documents(outcome),
         deferred=deferred_documents(outcome),
@@ -87,6 +90,15 @@ def _channels(outcome: Outcome) -> dict[str, ChannelDocument]:
         name: ChannelDocument(state=channel.state, reason=channel.reason)
         for name, channel in named.items()
     }
+
+
+def _protected(protection: Protection | None) -> ProtectedDocument | None:
+    if protection is None:
+        return None
+    return ProtectedDocument(
+        functions={str(address): why for address, why in protection.why.items()},
+        not_known=list(protection.not_known),
+    )
 
 
 def _value(value: Value) -> ValueDocument:

@@ -13,8 +13,8 @@ VM = ("--profile", "gpu-rdma", "--mode", "vm")
 
 FIELDS = {
     "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
-    "findings", "writes", "deferred", "residual", "changed", "disabled", "reboot_required",
-    "power_cycle_required", "errors", "exit",
+    "protected", "findings", "writes", "deferred", "residual", "changed", "disabled",
+    "reboot_required", "power_cycle_required", "errors", "exit",
 }  # fmt: skip
 FINDING_FIELDS = {
     "id", "subject", "severity", "state", "found", "wanted", "reason", "remedy", "waiver",

@@ -123,3 +123,9 @@ def test_every_key_of_a_profile_is_described() -> None:
 )
 def test_settings_are_valid_as_the_reader_has_it(text: str, *, invalid: bool) -> None:
     assert _invalid(SETTINGS, text) is invalid
+
+
+@pytest.mark.parametrize("entry", ["{}", "{reason: mine}", "{slot: '5', netdev: eno1}"])
+def test_what_is_protected_is_selected_in_one_way(entry: str) -> None:
+    assert _invalid(SETTINGS, f"protect: [{entry}]")
+    assert not _invalid(SETTINGS, "protect: [{slot: '5', reason: mine}, {class: '0108'}]")

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.settings_file import load_settings, parse_settings
+from pcietune.host.settings_file import SETTINGS, load_settings, parse_settings
 from pcietune.model.profile import ModeName
+from pcietune.model.protection import Protect, Selector
 from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
 
 DEFAULTS = Settings(profile=None, mode=None, enforce=Enforce.AUDIT)
@@ -40,6 +41,28 @@ def test_every_key_is_taken_from_the_hosts_own_file(tmp_path: Path) -> None:
         enforce=Enforce.APPLY,
         tenancy=Tenancy.SHARED,
         waivers=(Waiver("nic.ats", None, "being replaced", None, date(2026, 12, 31)),),
+    )
+
+
+def test_what_is_protected_is_selected_in_one_way_each() -> None:
+    text = """\
+protect:
+  - location: "0000:40:01.0/00.0"
+    reason: NVMe of the storage team
+  - address: "41:00.0"
+  - slot: "5"
+  - netdev: eno1
+  - mac: "02:00:5e:10:00:01"
+  - class: "0108"
+"""
+
+    assert parse_settings(text.encode(), file="pcietune.yaml").protect == (
+        Protect(Selector.LOCATION, "0000:40:01.0/00.0", "NVMe of the storage team"),
+        Protect(Selector.ADDRESS, "41:00.0"),
+        Protect(Selector.SLOT, "5"),
+        Protect(Selector.NETDEV, "eno1"),
+        Protect(Selector.MAC, "02:00:5e:10:00:01"),
+        Protect(Selector.CLASS, "0108"),
     )
 
 
@@ -80,6 +103,7 @@ def test_the_examples_of_the_documentation_load() -> None:
 
     settings = parse_settings(first.encode(), file="settings.md")
     assert [waiver.ticket for waiver in settings.waivers] == ["OPS-1234"]
+    assert [wish.by for wish in settings.protect] == ["location", "netdev"]
     assert parse_settings(second.encode(), file="settings.md").group_modes
 
 
@@ -164,6 +188,54 @@ def test_the_examples_of_the_documentation_load() -> None:
             "3:3: repeats an earlier waiver of x.y for the same subject",
             id="two waivers for the same",
         ),
+        pytest.param(
+            "protect: [{reason: mine}]",
+            "1:11: an entry has one of location, address, slot, netdev, mac, class, but this has "
+            "none",
+            id="protecting nothing",
+        ),
+        pytest.param(
+            "protect:\n- slot: '5'\n- {slot: '6', netdev: eno1}",
+            "3:3: an entry has one of location, address, slot, netdev, mac, class, but this has "
+            "slot and netdev",
+            id="protecting in two ways",
+        ),
+        pytest.param(
+            "protect: [{netdev: eno1}, {netdev: eno1, reason: again}]",
+            "1:27: repeats an earlier entry of netdev eno1",
+            id="protecting twice",
+        ),
+        pytest.param(
+            "protect: [{addres: '41:00.0'}]",
+            "1:12: unknown key 'addres'; did you mean 'address'?",
+            id="a misspelt selector",
+        ),
+        pytest.param(
+            "protect: [{address: '41:00'}]",
+            "1:21: '41:00' is not an address; write it as lspci -D does: \"0000:3b:00.0\"",
+            id="an address without a function",
+        ),
+        pytest.param(
+            "protect: [{location: '41:00.0'}]",
+            "1:22: '41:00.0' is not a location; write it as pcietune topo --json does: "
+            '"0000:20:01.0/00.0"',
+            id="a location without a domain",
+        ),
+        pytest.param(
+            "protect: [{mac: 02:00:5E:10:00:01}]",
+            "1:17: '02:00:5E:10:00:01' must be in lower case: 02:00:5e:10:00:01",
+            id="a MAC address in upper case",
+        ),
+        pytest.param(
+            "protect: [{class: 0207}]",
+            '1:19: expected text, but YAML reads 0207 as the number 135; quote it: "0207"',
+            id="a class that YAML takes for a number",
+        ),
+        pytest.param(
+            "protect: [{slot: '5', reason: ' '}]",
+            "1:31: ' ' is not a reason; say why it is protected",
+            id="protecting for an empty reason",
+        ),
     ],
 )
 def test_a_broken_file_is_refused_at_the_place(text: str, complaint: str) -> None:
@@ -172,8 +244,16 @@ def test_a_broken_file_is_refused_at_the_place(text: str, complaint: str) -> Non
 
     assert str(refusal.value) == f"pcietune.yaml:{complaint}"
     assert refusal.value.exit_code is ExitCode.BAD_INPUT
-    assert refusal.value.hint.startswith("the keys are profile, mode, enforce, ")
-    assert refusal.value.hint.endswith("a whole file may be: mode: vm")
+    assert refusal.value.hint.startswith("pcietune profile schema --settings prints the format")
+
+
+def test_a_directory_in_place_of_the_file_is_told_what_should_be_there(tmp_path: Path) -> None:
+    (tmp_path / SETTINGS).mkdir(parents=True)
+
+    with pytest.raises(BadInputError, match=r"pcietune\.yaml: Is a directory") as refusal:
+        load_settings(HostFiles(tmp_path, recorded=False))
+
+    assert refusal.value.hint == "it is a file, or absent: a host without it has the defaults"
 
 
 @given(
@@ -191,6 +271,7 @@ def test_a_broken_file_is_refused_at_the_place(text: str, complaint: str) -> Non
                 "[",
                 "'",
                 "waivers",
+                "protect",
                 "default",
                 "expires",
                 "2026-12-31",

@@ -41,8 +41,8 @@ def test_the_document_has_the_promised_fields_at_every_stage(tmp_path: Path) -> 
     tree = one_switch(tmp_path)
     promised = {
         "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
-        "findings", "writes", "deferred", "residual", "changed", "disabled", "reboot_required",
-        "power_cycle_required", "errors", "exit",
+        "protected", "findings", "writes", "deferred", "residual", "changed", "disabled",
+        "reboot_required", "power_cycle_required", "errors", "exit",
     }  # fmt: skip
     after, record = applied(tree)
 
@@ -57,6 +57,7 @@ def test_a_run_that_reached_nothing_says_so_by_null(tmp_path: Path) -> None:
     found = filled(outcome)
 
     assert (found.host, found.profile, found.mode, found.channels) == (None, None, None, {})
+    assert found.protected is None
     assert [(e.message, e.hint) for e in found.errors] == [("another pcietune is at work", "wait")]
     assert found.exit == ExitCode.LOCKED
 
