@@ -60,10 +60,8 @@ class SettingsSchema(_Schema):
     waivers: tuple[WaiverSchema, ...] = ()
 
 
-_HINT = (
-    f"the keys are {', '.join(SettingsSchema.__struct_encode_fields__)}, each with a value on a "
-    "line of its own; a whole file may be: mode: vm"
-)
+_HINT = "pcietune profile schema --settings prints the format, and docs/settings.md explains it"
+_NO_FILE_HINT = "it is a file, or absent: a host without it has the defaults"
 
 
 def load_settings(files: HostFiles) -> Settings:
@@ -77,7 +75,7 @@ def load_settings(files: HostFiles) -> Settings:
     if not files.exists(SETTINGS):
         return Settings()
     file = files.path(SETTINGS)
-    return parse_settings(read_document(file, hint=_HINT), file=file)
+    return parse_settings(read_document(file, hint=_NO_FILE_HINT), file=file)
 
 
 def parse_settings(data: bytes, *, file: str) -> Settings:

@@ -78,6 +78,13 @@ def test_a_waiver_of_something_else_waives_nothing_and_is_told(
     assert audited.exit_code() is ExitCode.DIFFERS
 
 
+def test_a_waiver_whose_id_is_misspelt_is_told_the_one_that_may_be_meant(tmp_path: Path) -> None:
+    audited = judged(one_switch(tmp_path), replace(WAIVER, id="port.nic-side.DirectTran"))
+
+    (told,) = about_waivers(audited)
+    assert told[2] == f"nothing of that name is judged here; did you mean {DIRECT}?"
+
+
 def test_a_waiver_holds_on_its_last_day_and_not_on_the_next(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     over = replace(WAIVER, expires=date(2026, 3, 30))

@@ -198,7 +198,8 @@ def _check_group_modes(yardstick: Yardstick, groups: Sequence[SwitchGroup]) -> N
     for name in yardstick.group_modes:
         if name not in names:
             raise BadInputError(
-                f"{name} has a mode, but is no switch group of this host",
+                f"/etc/pcietune/pcietune.yaml: {name} has a mode, but is no switch group of this "
+                "host",
                 hint=f"its switch groups are {', '.join(names) or 'none'}",
             )
 

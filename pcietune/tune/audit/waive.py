@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from difflib import get_close_matches
 
 from pcietune.model.finding import Finding, State, Subject, Value
 from pcietune.model.settings import Waiver
@@ -36,7 +37,7 @@ def judge_waivers(
         if waiver.expires < today:
             told.append(_expired(waiver))
         elif all(finding.state is State.PASS for finding in meant):
-            told.append(_unused(waiver, meant))
+            told.append(_unused(waiver, _why_unused(waiver, meant, findings)))
     return told
 
 
@@ -58,8 +59,18 @@ def _expired(waiver: Waiver) -> Finding:
     )
 
 
-def _unused(waiver: Waiver, meant: Sequence[Finding]) -> Finding:
-    reason = "what it waives is as wanted here" if meant else "nothing of that name is judged here"
+def _why_unused(waiver: Waiver, meant: Sequence[Finding], findings: Sequence[Finding]) -> str:
+    if meant:
+        return "what it waives is as wanted here"
+    ids = sorted({finding.id for finding in findings})
+    if waiver.id in ids:
+        return f"nothing of that name is judged of {waiver.subject} here"
+    near = get_close_matches(waiver.id, ids, n=1)
+    meaning = f"; did you mean {near[0]}?" if near else ""
+    return f"nothing of that name is judged here{meaning}"
+
+
+def _unused(waiver: Waiver, reason: str) -> Finding:
     return Finding(
         UNUSED,
         _subject(waiver),
