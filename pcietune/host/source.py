@@ -135,7 +135,8 @@ def _recorded(root: Path, source: Path) -> SysfsHost:
         )
     manifest = read_manifest(root, str(source))
     files.complete = manifest.complete
-    return SysfsHost(files, unread=manifest.unread_by_address(str(source)))
+    unread, use = manifest.unread_by_address(str(source)), manifest.host_use(str(source))
+    return SysfsHost(files, unread=unread, use=use)
 
 
 def _check_directory(root: Path) -> None:

@@ -33,13 +33,18 @@ class SysfsHost:
     """
 
     def __init__(
-        self, files: HostFiles, *, unread: Mapping[PciAddress, Unread] | None = None
+        self,
+        files: HostFiles,
+        *,
+        unread: Mapping[PciAddress, Unread] | None = None,
+        use: HostUse | None = None,
     ) -> None:
         """Read nothing yet.
 
         Args:
             files: The host's files.
             unread: What a recording has not of each function's Configuration Space.
+            use: What a recording tells of the host's use of its functions.
         """
         self.files = files
         self._unread = unread or {}
@@ -49,7 +54,7 @@ class SysfsHost:
         self._configs: dict[PciAddress, FileConfigSpace] = {}
         self._watch: Callable[[PciAddress], None] | None = None
         self._platform: Platform | None = None
-        self._use: tuple[HostUse | None] | None = None
+        self._use = use
 
     @property
     def root(self) -> Path:
@@ -94,19 +99,18 @@ class SysfsHost:
         return read_config_acs(self.files)
 
     def use(self) -> HostUse | None:
-        """Return what the host uses its own functions for; None if a recording does not tell.
-
-        Raises:
-            BadInputError: A recording's file about it is broken.
-        """
-        if self._use is None:
-            self._use = (read_host_use(self.files),)
-        return self._use[0]
+        """Return what the host uses its own functions for; None if a recording does not tell."""
+        if self._use is None and not self.recorded:
+            self._use = read_host_use(self.files)
+        return self._use
 
     def hardware_addresses(self) -> Mapping[str, Collection[PciAddress]] | None:
         """Return the functions by their MAC addresses, in lower case; None of a recording.
 
         Not remembered.
+
+        Raises:
+            NotPermittedError: This user may not look there.
         """
         return None if self.recorded else read_hardware_addresses(self.files)
 

@@ -41,6 +41,9 @@ class HostAccess(Protocol):
         """Return the functions by their MAC addresses, in lower case; None of a recording.
 
         Not remembered.
+
+        Raises:
+            NotPermittedError: This user may not look there.
         """
 
     def state(self, function: PciFunction) -> FunctionState:

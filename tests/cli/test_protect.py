@@ -22,8 +22,14 @@ def tree(tmp_path: Path) -> TreeHost:
     config = ConfigBuilder("144d:a80a", 0x010802).express(ENDPOINT)
     host.add(Function(DRIVE, config, below=NIC_PORT))
     use = {"disks": {DRIVE: ["/", "swap"]}, "interfaces": {"eno1": [NIC]}}
-    host.put("uses.json", json.dumps(use))
+    recorded(host, use)
     return host
+
+
+def recorded(host: TreeHost, use: object) -> None:
+    """Have a recorded host tell what it used its functions for."""
+    manifest = {"format": "pcietune host archive", "version": 1, "use": use}
+    host.put("manifest.json", json.dumps(manifest))
 
 
 @pytest.mark.parametrize("options", [VM, VM[:2]], ids=["with a mode", "without a mode"])
@@ -75,7 +81,7 @@ def test_apply_refuses_the_port_above_it_and_says_so(pcietune: Pcietune, tree: T
 
 
 def test_what_the_settings_protect_is_not_tuned(pcietune: Pcietune, tree: TreeHost) -> None:
-    (tree.root / "uses.json").write_text(json.dumps({"interfaces": {"eno1": [NIC]}}))
+    recorded(tree, {"interfaces": {"eno1": [NIC]}})
     tuned = pcietune("plan", "--from", tree.root, *VM, "--json").document()
     tree.put(
         "etc/pcietune/pcietune.yaml",

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ from trees.machines import one_switch
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
-from pcietune.host.recordings.archive import unpack
 from pcietune.host.recordings.recording import record
+from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.protection import HostUse
 
@@ -197,27 +196,30 @@ def test_a_recording_tells_the_same_without_a_mac(tree: TreeHost, tmp_path: Path
     uses.routes(tree, "eno1 00000000 0003 00000000")
     uses.slot(tree, "5", "0000:24:00")
     record(live(tree), tmp_path / "host.tar")
-    (tmp_path / "unpacked").mkdir()
-    unpack(tmp_path / "host.tar", tmp_path / "unpacked")
 
-    recorded = SysfsHost(HostFiles(tmp_path / "unpacked", recorded=True))
-
-    assert recorded.use() == use_of(tree)
-    assert recorded.hardware_addresses() is None
-    said = (tmp_path / "unpacked/uses.json").read_text()
+    with open_host([tmp_path / "host.tar"]) as recorded:
+        assert recorded.use() == use_of(tree)
+        assert recorded.hardware_addresses() is None
+        said = (recorded.root / "manifest.json").read_text()
     assert not any(private in said for private in (PRIVATE_MAC, "0102000A", "secret"))
 
 
 def test_an_older_recording_does_not_tell(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
 
-    assert SysfsHost(HostFiles(tree.root, recorded=True)).use() is None
+    with open_host([tree.root]) as recorded:
+        assert recorded.use() is None
 
 
-@pytest.mark.parametrize("text", ["{", json.dumps({"disks": {"no address": ["/"]}}), '{"a": 1}'])
-def test_a_broken_file_of_a_recording_is_named(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "use", ['{"disks": {"no address": ["/"]}}', '{"interfaces": {"eno1": ["1"]}}', '{"a": 1}']
+)
+def test_a_recording_that_tells_it_wrongly_is_refused(tmp_path: Path, use: str) -> None:
     tree = one_switch(tmp_path)
-    tree.put("uses.json", text)
+    tree.put("manifest.json", f'{{"format": "pcietune host archive", "version": 1, "use": {use}}}')
 
-    with pytest.raises(BadInputError, match=r"^uses\.json of the recorded host is broken: "):
-        SysfsHost(HostFiles(tree.root, recorded=True)).use()
+    with (
+        pytest.raises(BadInputError, match=r"manifest\.json is broken: "),
+        open_host([tree.root]),
+    ):
+        pass

@@ -8,6 +8,8 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.recordings.recorded_config import Unread
+from pcietune.host.recordings.recorded_use import RecordedUse
+from pcietune.model.protection import HostUse
 
 MANIFEST = "manifest.json"
 """The manifest's name, at the top of the archive."""
@@ -37,6 +39,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         pcietune: Version of the pcietune that recorded.
         unread: By address: what is not recorded of a function's Configuration Space.
         errors: By path below the root: why another file could not be read.
+        use: What the host used its own functions for; null where that is not known.
         complete: Whether what is absent was absent on the host; of a dump it is not known.
     """
 
@@ -45,6 +48,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pcietune: str = ""
     unread: dict[str, UnreadConfig] = {}
     errors: dict[str, str] = {}
+    use: RecordedUse | None = None
     complete: bool = True
 
     def encode(self) -> bytes:
@@ -62,6 +66,17 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 PciAddress.parse(address): Unread(unread.ranges, unread.reason)
                 for address, unread in self.unread.items()
             }
+        except BadInputError as error:
+            raise _broken(source, error) from error
+
+    def host_use(self, source: str) -> HostUse | None:
+        """Return what the host called ``source`` used its functions for; None if not known.
+
+        Raises:
+            BadInputError: Something else stands where an address should be.
+        """
+        try:
+            return None if self.use is None else self.use.decoded()
         except BadInputError as error:
             raise _broken(source, error) from error
 

@@ -25,10 +25,10 @@ from pcietune.host.recordings.kernel_command_line import without_private_values
 from pcietune.host.recordings.manifest import MANIFEST, Manifest, UnreadConfig
 from pcietune.host.recordings.recorded_config import UNPRIVILEGED_SIZES
 from pcietune.host.recordings.recorded_tree import RecordedTree
+from pcietune.host.recordings.recorded_use import RecordedUse
 from pcietune.host.recordings.serial_numbers import zero_serial_numbers
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
-from pcietune.host.uses.host_use import USES, encode_host_use
 from pcietune.model.function import PciFunction
 from pcietune.registers.config_space import EXTENDED_SIZE
 
@@ -86,17 +86,19 @@ def record(host: SysfsHost, destination: Path) -> int:
     with temporary_directory() as directory:
         tree = RecordedTree(host.files, directory)
         _record_platform(tree, config_acs=host.knows_config_acs())
-        use = host.use()
-        if use is not None:
-            tree.put(USES, encode_host_use(use))
         unread = {}
         for function in host.functions():
             _record_function(tree, host.directory(function))
             lacking = _record_config(tree, host, function)
             if lacking is not None:
                 unread[str(function.address)] = lacking
+        use = host.use()
         manifest = Manifest(
-            pcietune=__version__, unread=unread, errors=tree.errors, complete=host.files.complete
+            pcietune=__version__,
+            unread=unread,
+            errors=tree.errors,
+            use=None if use is None else RecordedUse.of(use),
+            complete=host.files.complete,
         )
         tree.put(MANIFEST, manifest.encode())
         pack(directory, destination)
