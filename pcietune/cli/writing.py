@@ -20,7 +20,7 @@ def writable_host(
     """Yield the host, locked; of a recorded one what was written ends where it was asked for.
 
     Raises:
-        BadInputError: A recording without a place for the result, or a place without a recording.
+        BadInputError: A recording without one place for the result, or a place without a recording.
         LockedError: Another pcietune is at work on the host.
     """
     _check(source, to, in_place=in_place)
@@ -50,7 +50,12 @@ def _check(source: Sequence[Path] | None, to: Path | None, *, in_place: bool) ->
         raise BadInputError(
             "--to and --in-place are for recorded hosts", hint="name one with --from FILE"
         )
-    if source and (to is None) is not in_place:
+    if to is not None and in_place:
+        raise BadInputError(
+            "--to and --in-place: only one of both",
+            hint="--in-place writes the result back to the recording, --to FILE to another file",
+        )
+    if source and to is None and not in_place:
         raise BadInputError(
             f"{source[0]} is a recording: where shall the result go?",
             hint="add either --to FILE or --in-place",

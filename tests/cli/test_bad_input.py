@@ -251,7 +251,10 @@ def test_two_places_for_the_result_are_refused_and_neither_is_written(
     run = pcietune("apply", "--from", host, "--to", tmp_path / "b.tar", "--in-place", *VM)
 
     assert run.exit_code == 4
-    assert "add either --to FILE or --in-place" in run.stderr
+    assert run.stderr == (
+        "pcietune: --to and --in-place: only one of both\n"
+        "  try: --in-place writes the result back to the recording, --to FILE to another file\n"
+    )
     assert not (tmp_path / "b.tar").exists()
 
 

@@ -6,6 +6,8 @@ import pytest
 from host.dumped import opened, refused
 from trees.dump import dump, one_switch_functions
 
+from pcietune.errors import BadInputError
+from pcietune.host.source import open_host
 from pcietune.model.not_known import NOT_KNOWN
 from pcietune.model.platform import Lockdown
 
@@ -172,3 +174,13 @@ def test_texts_that_contradict_each_other_are_refused_with_the_place(
     tmp_path: Path, texts: tuple[str, ...], said: str
 ) -> None:
     assert refused(tmp_path, *texts) == said
+
+
+def test_beside_a_listing_of_groups_alone_a_dump_is_asked_for(tmp_path: Path) -> None:
+    listing = tmp_path / "x.groups"
+    listing.write_text("/sys/kernel/iommu_groups/0/devices/0000:20:01.0\n")
+
+    with pytest.raises(BadInputError) as refusal, open_host([listing]):
+        pass
+
+    assert refusal.value.hint.startswith("add a dump of the host: ")

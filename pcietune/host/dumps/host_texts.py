@@ -80,7 +80,10 @@ class HostTexts:
                 f"{without.address} has no bytes here", hint="dump them: lspci -D -xxxx, as root"
             )
         if not self.functions:
-            raise BadInputError("no dump of a host among what --from names", hint=ACCEPTED)
+            raise BadInputError(
+                "no dump of a host among what --from names",
+                hint="add a dump of the host: --from FILE, of lspci -D -xxxx as root",
+            )
         listed = self.listing.groups
         unlisted = [address for address in self.functions if address not in listed]
         unseen = [address for address in listed if address not in self.functions]
