@@ -47,6 +47,21 @@ def test_a_switch_with_direct_translated_is_told_once(
     assert NIC_PORT in found.reason
 
 
+def test_what_is_only_the_default_is_not_said_to_be_decided(tmp_path: Path) -> None:
+    (found,) = _told(one_switch(tmp_path))
+
+    assert found.found.text == "one tenant: tenancy is single, the default"
+
+
+def test_of_several_tenants_the_remedy_names_the_waiver_for_who_trusts_the_hardware(
+    tmp_path: Path,
+) -> None:
+    (found,) = _told(one_switch(tmp_path), Tenancy.SHARED)
+
+    assert found.remedy
+    assert "a waiver with the reason, in /etc/pcietune/pcietune.yaml" in found.remedy.command
+
+
 def test_each_switch_is_told_of_by_itself(tmp_path: Path) -> None:
     assert len(_told(two_switches(tmp_path))) == 2
 

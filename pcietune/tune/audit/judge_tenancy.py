@@ -49,10 +49,14 @@ def judge_tenancy(
         remedy = Remedy(
             RemedyKind.SOFTWARE,
             "give all GPUs and NICs of this switch to one tenant, or judge it by a profile that "
-            "leaves DirectTrans off",
+            "leaves DirectTrans off, or trust them that far: a waiver with the reason, in "
+            "/etc/pcietune/pcietune.yaml",
         )
     else:
-        severity, found = Severity.INFO, Value("one tenant, as the settings say", tenancy)
+        severity, found = (
+            Severity.INFO,
+            Value("one tenant: tenancy is single, the default", tenancy),
+        )
         reason = f"{lie}: they must be the same tenant's"
         remedy = None
     return [
