@@ -101,7 +101,7 @@ def test_nobody_is_told_to_hand_what_is_protected_to_vfio(
     pcietune: Pcietune, tree: TreeHost
 ) -> None:
     mode = ("mode", "vm", "--from", tree.root, "--profile", "gpu-rdma")
-    assert NIC in pcietune(*mode).stdout
+    assert f"{NIC}/driver_override" in pcietune(*mode).stdout
     tree.put("etc/pcietune/pcietune.yaml", f"protect: [{{address: '{NIC}'}}]")
 
     assert f"{NIC}/driver_override" not in pcietune(*mode).stdout

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.fabrics import two_switches
-from trees.function import Function, nic, root_port
+from trees.function import Function, gpu, nic, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import FaultyHost, configs
 from tune.idle_nics import ENSURE, idle
-from tune.judged import GPU, NIC, NIC_PORT, ROOT_PORT, failing, finding, opened, surveyed
+from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT, failing, finding, opened, surveyed
 from tune.profiles import PROFILE, with_mode, with_roles
 
 from pcietune.address import PciAddress
@@ -32,6 +32,7 @@ from pcietune.model.severity import Severity
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit.audit import Audit, audit
 from pcietune.tune.change.plan import plan
+from pcietune.tune.mode.hand_over import release_from_vfio
 
 DRIVE = "0000:24:00.4"
 NO_USE = HostUse()
@@ -199,6 +200,22 @@ def test_the_type_of_the_group_of_what_is_protected_is_not_switched(tmp_path: Pa
     ]
     assert held.beyond == ()
     assert {each.planned.register for each in held.refused} == {"ACSCtl", "iommu_group/type"}
+
+
+def test_what_is_protected_is_not_taken_from_vfio(tmp_path: Path) -> None:
+    given = [
+        nic(NIC, below=NIC_PORT, driver="vfio-pci"),
+        gpu(GPU, below=GPU_PORT, driver="vfio-pci"),
+    ]
+    host = UsedHost(two_switches(tmp_path, instead=given))
+
+    def released(*wishes: Protect) -> list[str]:
+        audited = judged(host, *wishes)
+        functions = release_from_vfio(host, audited, audited.groups).functions
+        return [str(function.address) for function in functions]
+
+    assert released() == [GPU, NIC]
+    assert released(Protect(Selector.ADDRESS, NIC)) == [GPU]
 
 
 def test_layouts_count_what_is_protected(tmp_path: Path) -> None:
