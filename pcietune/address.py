@@ -16,18 +16,20 @@ class PciAddress:
     it may need more than four digits (Intel VMD starts at 10000h, Azure uses all 32 bits).
     """
 
-    __slots__ = ("bus", "device", "domain", "function")
+    __slots__ = ("_key", "bus", "device", "domain", "function")
 
     domain: int
     bus: int
     device: int
     function: int
+    _key: tuple[int, int, int, int]
 
     def __init__(self, domain: int, bus: int, device: int, function: int) -> None:
         self.domain = domain
         self.bus = bus
         self.device = device
         self.function = function
+        self._key = (domain, bus, device, function)  # once: an audit compares 100,000 times
 
     @classmethod
     def parse(cls, text: str) -> "PciAddress":
@@ -56,14 +58,11 @@ class PciAddress:
     def __repr__(self) -> str:
         return f"PciAddress.parse({str(self)!r})"
 
-    def _key(self) -> tuple[int, int, int, int]:
-        return (self.domain, self.bus, self.device, self.function)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PciAddress) and self._key() == other._key()
+        return isinstance(other, PciAddress) and self._key == other._key
 
     def __lt__(self, other: "PciAddress") -> bool:
-        return self._key() < other._key()
+        return self._key < other._key
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._key)
