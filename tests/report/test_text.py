@@ -45,14 +45,14 @@ def test_the_heading_names_switch_groups_whose_mode_differs(tmp_path: Path) -> N
     ]
 
 
-def test_the_heading_of_a_host_without_names_or_gpus_says_so(tmp_path: Path) -> None:
+def test_the_heading_of_a_host_that_tells_no_name_and_has_no_gpu_says_so(tmp_path: Path) -> None:
     tree = TreeHost(tmp_path)
     (tmp_path / "sys/class/dmi/id").unlink()
     (tmp_path / "proc/sys/kernel/osrelease").unlink()
     outcome = Outcome(platform=audited(tree).platform, nothing_here=True)
 
     assert list(text.heading(outcome)) == [
-        "host     not named by its firmware, kernel ?",
+        "host     name not known, kernel not known",
         "There is no GPU on this host: nothing here for pcietune.",
     ]
 
