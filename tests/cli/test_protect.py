@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli.in_process import Pcietune
 from trees.config import ENDPOINT, ConfigBuilder
-from trees.function import Function
+from trees.function import Function, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 
@@ -64,6 +64,19 @@ def test_topo_shows_what_is_protected_though_it_has_no_role(
     assert line.endswith(f"PROTECTED: {CARRIES}")
     text = pcietune("topo", "--from", tree.root, *VM[:2], "--json").stdout
     assert f'"protected": "{CARRIES}"' in text
+
+
+def test_topo_shows_what_is_protected_elsewhere_only_if_all_is_asked_for(
+    pcietune: Pcietune, tree: TreeHost
+) -> None:
+    config = ConfigBuilder("144d:a80a", 0x010802).express(ENDPOINT)
+    tree.add(root_port("0000:40:01.0"), Function("0000:41:00.0", config, below="0000:40:01.0"))
+    tree.add(Function("0000:00:02.0", config))
+    recorded(tree, {"disks": {"0000:41:00.0": ["/"], "0000:00:02.0": ["/boot"]}})
+    topo = ("topo", "--from", tree.root, *VM[:2])
+
+    assert "PROTECTED" not in pcietune(*topo).stdout
+    assert pcietune(*topo, "--all").stdout.count("PROTECTED") == 2
 
 
 def test_apply_refuses_the_port_above_it_and_says_so(pcietune: Pcietune, tree: TreeHost) -> None:

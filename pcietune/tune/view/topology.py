@@ -68,11 +68,14 @@ def topology(
         fabric: The functions.
         roles: Which function has which role.
         everything: Whether to show functions that have no role and nothing below that has.
-        protected: Which functions are never touched, and why; they are shown, too.
+        protected: Which functions are never touched, and why; those are shown, too, that share a
+            root port with one that has a role.
     """
     shown = set(fabric.functions)
     if not everything and roles:
-        named = {*roles, *protected}
+        roots = {port for a in roles for port in fabric.functions[a].ports[:1]}
+        beside = {a for a in protected if roots & set(fabric.functions[a].ports[:1])}
+        named = beside.union(roles)
         shown = named | {port for a in named for port in fabric.functions[a].ports}
     known = fabric.functions
     tops = [f for f in known.values() if not f.ports or f.ports[-1] not in known]
