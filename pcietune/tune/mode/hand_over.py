@@ -66,7 +66,7 @@ def bind_to_vfio(host: HostAccess, audited: Audit, groups: Sequence[SwitchGroup]
     hang: there the override is written for the next boot.
     """
     wanted = chain.from_iterable(_handed_over(host, audited, group) for group in groups)
-    lacking = [f for f, state in _states(host, wanted) if not state.vfio]
+    lacking = [f for f, state in _states(host, wanted) if state.vfio is False]
     tied = RoleName.NVSWITCH in audited.roles.values()
 
     def is_late(function: PciFunction) -> bool:
