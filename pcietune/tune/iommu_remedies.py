@@ -8,3 +8,7 @@ TURN_ON_IOMMU = Remedy(
 ANSWER_TRANSLATION_REQUESTS = Remedy(
     RemedyKind.BIOS, "switch on ATS support of the IOMMU, or another CPU"
 )
+FORM_ANEW = Remedy(
+    RemedyKind.SOFTWARE,
+    "reboot, or remove the functions and rescan: groups form when a function appears",
+)

@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trees.config import ConfigBuilder
-from trees.function import Function, nic, nvswitch
+from trees.function import ACS_CAPABLE, Function, downstream_port, nic, nvswitch
 from trees.groups import into_group
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -65,8 +65,35 @@ def test_a_gpu_in_the_nics_group_fails_for_both(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     into_group(tree, GPU, NIC_GROUP)
 
-    assert separate(tree).reason == "shares group 5 with 0000:23:00.0 (10de:20f3)"
-    assert separate(tree, GPU).reason == "shares group 5 with 0000:24:00.0 (15b3:101b)"
+    assert separate(tree).reason.startswith("shares group 5 with 0000:23:00.0 (10de:20f3)")
+    assert separate(tree, GPU).reason.startswith("shares group 5 with 0000:24:00.0 (15b3:101b)")
+
+
+def test_a_group_from_before_the_ports_isolated_is_to_be_formed_anew_and_no_control_set(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path)
+    into_group(tree, GPU, NIC_GROUP)
+
+    found = separate(tree)
+
+    assert found.reason.endswith(
+        "though the ports keep them apart now: the group was formed before"
+    )
+    assert found.remedy
+    assert found.remedy.command.startswith("reboot, or remove the functions and rescan")
+
+
+def test_where_a_port_does_not_isolate_its_controls_are_to_be_set_at_boot(tmp_path: Path) -> None:
+    cleared = downstream_port(NIC_PORT, below="0000:21:00.0", acs=(ACS_CAPABLE, 0))
+    tree = one_switch(tmp_path, instead=[cleared])
+    into_group(tree, GPU, NIC_GROUP)
+
+    found = separate(tree)
+
+    assert found.reason == "shares group 5 with 0000:23:00.0 (10de:20f3)"
+    assert found.remedy
+    assert "set those at boot" in found.remedy.command
 
 
 def test_another_function_of_the_same_slot_goes_along(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Judge the kernel's IOMMU groups; they are read, never computed anew."""
 
+from collections.abc import Sequence
+
 from pcietune.errors import ConfigSpaceError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
@@ -10,7 +12,8 @@ from pcietune.model.platform import IommuGroup
 from pcietune.model.profile import Attach, GroupPolicy
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
-from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
+from pcietune.tune.audit.isolation import Opening, reach_each_other, read_openings
+from pcietune.tune.iommu_remedies import FORM_ANEW, TURN_ON_IOMMU
 
 SEPARATE = "group.separate"
 TOGETHER = "group.together"
@@ -99,7 +102,29 @@ def _judge_separate(host: HostAccess, fabric: Fabric, function: PciFunction) -> 
         return _separate(function, State.PASS, found, "")
     names = ", ".join(f"{o.address} ({o.id})" if o else "a vanished function" for o in others)
     reason = f"shares group {group.number} with {names}"
+    if _are_kept_apart(host, fabric, function, others):
+        reason += " though the ports keep them apart now: the group was formed before"
+        return _separate(function, State.FAIL, found, reason, FORM_ANEW)
     return _separate(function, State.FAIL, found, reason, _REGROUP)
+
+
+def _are_kept_apart(
+    host: HostAccess,
+    fabric: Fabric,
+    function: PciFunction,
+    others: Sequence[PciFunction | None],
+) -> bool:
+    """Return whether live registers of ports keep a function from all the others of its group."""
+    present = [other for other in others if other is not None]
+    if any(o.is_pci_bridge or not o.ports or o.ports == function.ports for o in present):
+        return False  # no port parts them
+    found = list(read_openings(host, fabric, [function, *present]))
+    openings = [opening for opening in found if isinstance(opening, Opening)]
+    return (
+        len(present) == len(others)
+        and len(openings) == len(found)
+        and not any(reach_each_other(openings, function, other) for other in present)
+    )
 
 
 def _not_told(function: PciFunction) -> ConfigSpaceError:

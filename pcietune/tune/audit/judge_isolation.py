@@ -18,6 +18,7 @@ from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.audit.isolation import Opening, reach_each_other, read_openings
 from pcietune.tune.audit.judge_groups import strangers
+from pcietune.tune.iommu_remedies import FORM_ANEW
 from pcietune.tune.vfio_use import given_to_vfio, named
 
 ID = "group.isolation"
@@ -30,10 +31,6 @@ _SET_AT_BOOT = Remedy(
 )
 _ONE_DOMAIN = Remedy(
     RemedyKind.SOFTWARE, "give all functions below this switch to one VM, or to none"
-)
-_FORM_ANEW = Remedy(
-    RemedyKind.SOFTWARE,
-    "reboot, or remove the functions and rescan: groups form when a function appears",
 )
 
 
@@ -161,7 +158,7 @@ def _kept_together(
                     _WANTED,
                     f"shares group {own.number} with {named(others)} though the ports keep them "
                     "apart now: the group was formed before",
-                    _FORM_ANEW,
+                    FORM_ANEW,
                 )
             )
     return findings
