@@ -81,7 +81,7 @@ def lint(
     """Say everything that is wrong or doubtful in profiles; exit 4 if anything is wrong.
 
     What a profile extends is looked for beside it, then on this host. A file that cannot be read
-    is told on stderr, and the others are checked all the same.
+    is told on stderr, and the others are checked all the same. Stdout is empty if all is well.
 
     `pcietune profile lint /etc/pcietune/profiles.d/*.yaml`
     """
@@ -102,5 +102,7 @@ def lint(
             except PcietuneError as error:
                 unread.append(error)
     show.lines(str(complaint) for complaint in complaints)
+    if not complaints and not unread:
+        show.note(f"nothing is wrong or doubtful in {', '.join(files)}")
     wrong = [ExitCode.BAD_INPUT for complaint in complaints if not complaint.warning]
     show.end(unread, ExitCode.of_several([*wrong, *(error.exit_code for error in unread)]))

@@ -175,6 +175,7 @@ def test_lint_has_nothing_to_say_of_a_shipped_profile(pcietune: Pcietune, profil
     run = pcietune("profile", "lint", profile)
 
     assert (run.exit_code, run.stdout) == (0, "")
+    assert run.stderr == f"pcietune: nothing is wrong or doubtful in {profile}\n"
 
 
 def test_topo_shows_a_host_that_no_profile_describes_without_roles(
@@ -191,8 +192,8 @@ def test_topo_shows_a_host_that_no_profile_describes_without_roles(
     assert "0000:23:00.0  10de:2331  class 0302" in run.stdout
     assert run.stderr == (
         "pcietune: no profile matches this host's GPUs, 10de:2331 (accelerator-rdma: no switch "
-        "carries both a GPU and a NIC; gpu-rdma: no switch carries both a GPU and a NIC): no roles "
-        "are shown\n"
+        "carries both a GPU and a NIC by its roles; gpu-rdma: no switch carries both a GPU and a "
+        "NIC by its roles): no roles are shown\n"
     )
 
 
@@ -206,7 +207,8 @@ def test_gpus_without_a_profile_exit_9(pcietune: Pcietune, tmp_path: Path) -> No
     assert run.exit_code == 9
     assert run.stderr == (
         "pcietune: no profile matches this host's GPUs, 10de:2331 (accelerator-rdma: no switch "
-        "carries both a GPU and a NIC; gpu-rdma: no switch carries both a GPU and a NIC)\n"
+        "carries both a GPU and a NIC by its roles; gpu-rdma: no switch carries both a GPU and a "
+        "NIC by its roles)\n"
         "  try: where no switch carries both a GPU and a NIC, ACS of switches decides nothing: "
         "look at the IOMMU's mode and at host bridges between peers; else write a profile "
         "(pcietune profile match says of each why it does not fit)\n"

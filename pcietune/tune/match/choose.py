@@ -66,7 +66,7 @@ def match_profile(profile: Profile, fabric: Fabric, host: HostAccess) -> MatchRe
             carry = "1 switch carries" if len(groups) == 1 else f"{len(groups)} switches carry"
             holds.append(f"{carry} a GPU and a NIC")
         else:
-            fails.append("no switch carries both a GPU and a NIC")
+            fails.append("no switch carries both a GPU and a NIC by its roles")
     dmi = host.platform().dmi
     for name, pattern in match.dmi.items():
         value = dmi.get(name)
