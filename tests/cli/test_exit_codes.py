@@ -179,7 +179,9 @@ def test_a_plan_with_nothing_to_write_exits_0_whatever_else_differs(
     assert (plan.exit_code, plan.document().writes) == (0, [])
     assert {left.what for left in plan.document().residual} == {"iommu.device-tlb", "nic.ats"}
     told = pcietune("plan", "--from", tmp_path, *VM).stdout
-    assert "nothing to write\n2 findings that no write mends: pcietune audit tells what does" in told
+    assert (
+        "nothing to write\n2 findings that no write mends: pcietune audit tells what does" in told
+    )
 
 
 def test_a_plan_with_something_to_write_exits_3(pcietune: Pcietune, tmp_path: Path) -> None:
