@@ -10,7 +10,7 @@ from pcietune.host.sysfs import SysfsHost
 from pcietune.model.fabric import Fabric
 from pcietune.model.profile import RoleName
 from pcietune.report.outcome import Outcome
-from pcietune.tune.match.protect import protect, without_protected
+from pcietune.tune.match.protect import left_out, protect
 from pcietune.tune.match.roles import assign_roles
 from pcietune.tune.match.survey import survey
 
@@ -35,4 +35,5 @@ def look_over(
     match = outcome.match
     roles = {} if match is None else assign_roles(match.profile, fabric, host)
     outcome.protection = protect(host, fabric, roles, settings.protect)
-    return fabric, without_protected(roles, outcome.protection)
+    gone = left_out(roles, outcome.protection)
+    return fabric, {address: role for address, role in roles.items() if address not in gone}

@@ -251,6 +251,20 @@ def test_a_nic_that_nobody_asked_to_protect_makes_the_host_differ(tmp_path: Path
     assert judged(UsedHost(one_switch(tmp_path / "2"), use), wish).exit_code() == ExitCode.OK
 
 
+def test_on_bare_metal_what_the_host_itself_uses_is_judged_like_all_else(tmp_path: Path) -> None:
+    use = HostUse(interfaces={"eno1": at(NIC)}, default_routes=("eno1",))
+    host = UsedHost(one_switch(tmp_path), use)
+    wish = Protect(Selector.NETDEV, "eno1")
+
+    audited = audit(host, surveyed(host), Yardstick(PROFILE, ModeName.BAREMETAL))
+    asked = audit(host, surveyed(host), Yardstick(PROFILE, ModeName.BAREMETAL, protect=(wish,)))
+
+    assert ("port.nic-side.ReqRedir", NIC_PORT) in failing(audited)
+    assert "protect.left-out" not in {found.id for found in audited.findings}
+    assert {found.id for found in asked.findings} >= {"protect.left-out"}
+    assert ("port.nic-side.ReqRedir", NIC_PORT) not in failing(asked)
+
+
 @pytest.mark.parametrize(
     "wish",
     [

@@ -32,7 +32,7 @@ from pcietune.tune.audit.judge_unfinished import judge_unfinished
 from pcietune.tune.audit.kernel_words import with_kernel_words
 from pcietune.tune.audit.select import select, selected_paths
 from pcietune.tune.audit.waive import judge_waivers, waive
-from pcietune.tune.match.protect import protect, without_protected
+from pcietune.tune.match.protect import left_out, protect
 from pcietune.tune.match.roles import assign_roles
 
 
@@ -113,7 +113,8 @@ def audit(
     whole = switch_groups(fabric, present, profile)
     _check_group_modes(yardstick, whole)
     protection = protect(host, fabric, present, yardstick.protect)
-    roles = without_protected(present, protection)
+    gone = left_out(present, protection, _on_bare_metal(yardstick, present, whole))
+    roles = {address: role for address, role in present.items() if address not in gone}
     groups = switch_groups(fabric, roles, profile)
     paths = selected_paths(yardstick.selection, fabric)
     asked = partial(waive, waivers=yardstick.waivers, today=yardstick.today)
@@ -123,7 +124,7 @@ def audit(
     power: list[JudgedPower] = []
     findings = judge_layout(fabric, profile.layout, present, whole)
     findings += judge_numa(host, fabric, present, whole, profile.layout.numa_nodes)
-    findings += judge_protection(fabric, present, protection)
+    findings += judge_protection(fabric, present, protection, gone)
     findings += judge_kernel(host)
     for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):
         peers, theirs = _in_mode(name, yardstick, fabric, roles, groups)
@@ -217,14 +218,29 @@ def _in_mode(
     roles: Mapping[PciAddress, RoleName],
     groups: Sequence[SwitchGroup],
 ) -> tuple[list[PciFunction], list[SwitchGroup]]:
-    """Return GPUs and NICs in a mode, wherever they sit, and the switch groups in it.
-
-    What is in no switch group has the host's mode.
-    """
-    modes = {f.address: yardstick.mode_of(g.name) for g in groups for f in (*g.gpus, *g.nics)}
+    """Return GPUs and NICs in a mode, wherever they sit, and the switch groups in it."""
+    modes = _modes(yardstick, roles, groups)
     peers = [
         fabric.functions[address]
         for address, role in roles.items()
-        if role in (RoleName.GPU, RoleName.NIC) and modes.get(address, yardstick.mode) is name
+        if role in (RoleName.GPU, RoleName.NIC) and modes[address] is name
     ]
     return peers, [group for group in groups if yardstick.mode_of(group.name) is name]
+
+
+def _on_bare_metal(
+    yardstick: Yardstick, roles: Mapping[PciAddress, RoleName], groups: Sequence[SwitchGroup]
+) -> list[PciAddress]:
+    modes = _modes(yardstick, roles, groups)
+    return [address for address, mode in modes.items() if mode is ModeName.BAREMETAL]
+
+
+def _modes(
+    yardstick: Yardstick, roles: Mapping[PciAddress, RoleName], groups: Sequence[SwitchGroup]
+) -> dict[PciAddress, ModeName]:
+    """Return the mode of each function that has a role: its switch group's, else the host's."""
+    modes = dict.fromkeys(roles, yardstick.mode)
+    for group in groups:
+        of_group = (f.address for f in (*group.gpus, *group.nics))
+        modes |= dict.fromkeys(of_group, yardstick.mode_of(group.name))
+    return modes

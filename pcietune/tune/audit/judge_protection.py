@@ -23,14 +23,24 @@ _DECIDE = Remedy(
 
 
 def judge_protection(
-    fabric: Fabric, roles: Mapping[PciAddress, RoleName], protection: Protection
+    fabric: Fabric,
+    roles: Mapping[PciAddress, RoleName],
+    protection: Protection,
+    gone: frozenset[PciAddress],
 ) -> list[Finding]:
-    """Judge the protection; ``roles`` are those that functions would have without it."""
+    """Judge the protection.
+
+    Args:
+        fabric: All functions.
+        roles: Those that functions would have without it.
+        protection: What is protected.
+        gone: What is neither judged nor tuned for it.
+    """
     findings = [_unused(wish) for wish in protection.unused]
     findings += [_undecided(wish) for wish in protection.undecided]
     for address, reason in protection.why.items():
         role = roles.get(address)
-        if role in _TUNABLE:
+        if role in _TUNABLE and address in gone:
             asked = address in protection.by_settings
             findings.append(
                 Finding(

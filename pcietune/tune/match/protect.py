@@ -1,6 +1,6 @@
 """Which functions are never touched: by the settings, and by what the host itself stands on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
@@ -51,18 +51,23 @@ def protect(
     )
 
 
-def without_protected(
-    roles: Mapping[PciAddress, RoleName], protection: Protection
-) -> dict[PciAddress, RoleName]:
-    """Return the roles, those left out that would have pcietune judge and tune what is protected.
+def left_out(
+    roles: Mapping[PciAddress, RoleName],
+    protection: Protection,
+    on_bare_metal: Collection[PciAddress] = (),
+) -> frozenset[PciAddress]:
+    """Return the functions with a role that are neither judged nor tuned, being protected.
 
-    A DPU keeps its name, for nothing is done about one.
+    On bare metal the host's own use of a function is its duty, so only the settings leave one out
+    there. A DPU keeps its role, for nothing is done about one.
     """
-    return {
-        address: role
+    return frozenset(
+        address
         for address, role in roles.items()
-        if role is RoleName.DPU or not protection.covers(address)
-    }
+        if role is not RoleName.DPU
+        and protection.covers(address)
+        and (address in protection.by_settings or address not in on_bare_metal)
+    )
 
 
 def _by_use(
