@@ -18,10 +18,11 @@ _ERASE = Control((ControlType.ERASE_IN_LINE, 2))  # 2: all of the line
 
 
 class Progress:
-    """The line; nothing is printed in the first second, or where stderr is no terminal."""
+    """The line; none in the first second, nor on what is no terminal that can take it away."""
 
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         self._console = console
+        self._can_erase = console.is_terminal and not console.is_dumb_terminal
         self._clock = clock
         self._next = clock() + _PATIENCE_S
         self._count = 0
@@ -31,7 +32,7 @@ class Progress:
         """Tell that one more function is read; a clock is looked at, and no thread runs."""
         self._count += 1
         now = self._clock()
-        if now < self._next or not self._console.is_terminal:
+        if now < self._next or not self._can_erase:
             return
         self._next = now + _BETWEEN_S
         self._shown = True

@@ -32,11 +32,16 @@ class Clock:
         return next(self._seconds)
 
 
-def shown(*seconds: float, terminal: bool = True) -> str:
+def shown(*seconds: float, terminal: bool = True, kind: str = "xterm") -> str:
     """Return what is printed of a run that starts at 0 and reads at these seconds."""
     file = StringIO()
     console = Console(
-        file=file, force_terminal=terminal, color_system="standard", width=80, legacy_windows=False
+        file=file,
+        force_terminal=terminal,
+        color_system="standard",
+        width=80,
+        legacy_windows=False,
+        _environ={"TERM": kind},
     )
     progress = Progress(console, Clock(0.0, *seconds))
     for _ in seconds:
@@ -55,6 +60,10 @@ def test_a_run_of_more_than_a_second_shows_what_it_reads_and_takes_it_away() -> 
 
 def test_the_line_changes_ten_times_a_second_at_most() -> None:
     assert shown(1.0, 1.05, 1.09, 1.2) == LINE.format(1) + LINE.format(4) + ERASED
+
+
+def test_a_terminal_that_cannot_erase_a_line_shows_none() -> None:
+    assert shown(1.0, 2.0, kind="dumb") == ""
 
 
 def test_nothing_is_shown_where_stderr_is_no_terminal() -> None:
