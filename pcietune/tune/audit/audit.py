@@ -115,7 +115,7 @@ def audit(
     protection = protect(host, fabric, present, yardstick.protect)
     gone = left_out(present, protection, _on_bare_metal(yardstick, present, whole))
     roles = {address: role for address, role in present.items() if address not in gone}
-    groups = switch_groups(fabric, roles, profile)
+    groups = switch_groups(fabric, roles, profile) if gone else whole
     paths = selected_paths(yardstick.selection, fabric)
     asked = partial(waive, waivers=yardstick.waivers, today=yardstick.today)
     _mode(profile, yardstick.mode)
