@@ -28,7 +28,8 @@ from pcietune.model.settings import Settings
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.report.outcome import Outcome
-from pcietune.tune.audit.audit import Audit, Memory, audit
+from pcietune.tune.audit.audit import Audit, audit
+from pcietune.tune.audit.memory import Memory
 from pcietune.tune.change.channels import channels
 from pcietune.tune.match.choose import find_profile, insist
 from pcietune.tune.match.survey import concerned, survey
@@ -169,6 +170,7 @@ def judge_by(
         datetime.now(UTC).date(),
         selection,
         settings.protect,
+        settings.vfio,
     )
     return audit(host, fabric, yardstick, _memory(host))
 

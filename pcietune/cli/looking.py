@@ -8,7 +8,7 @@ from pcietune.cli.judging import Request, decided, describe, recognise
 from pcietune.errors import NoProfileError
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.fabric import Fabric
-from pcietune.model.profile import RoleName
+from pcietune.model.role_name import RoleName
 from pcietune.report.outcome import Outcome
 from pcietune.tune.match.protect import left_out, protect
 from pcietune.tune.match.roles import assign_roles

@@ -11,6 +11,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.protect_schema import Protected, protect_complaints, protects
 from pcietune.host.yaml.nodes import Complaint, DocumentError, read_document
 from pcietune.host.yaml.schema import Document, read
+from pcietune.host.yaml.vfio_schema import VfioSchema
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
 
@@ -58,6 +59,7 @@ class SettingsSchema(_Schema):
     tenancy: Tenancy = Tenancy.SINGLE
     protect: tuple[Protected, ...] = ()
     waivers: tuple[WaiverSchema, ...] = ()
+    vfio: VfioSchema | UnsetType = UNSET
 
 
 _HINT = "pcietune profile schema --settings prints the format, and docs/settings.md explains it"
@@ -133,4 +135,5 @@ def _settings(schema: SettingsSchema) -> Settings:
             Waiver(w.id, w.subject or None, w.reason, w.ticket or None, w.expires)
             for w in schema.waivers
         ),
+        vfio=schema.vfio.policy() if isinstance(schema.vfio, VfioSchema) else None,
     )

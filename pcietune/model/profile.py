@@ -8,17 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pcietune.model.function import PciFunction
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
+from pcietune.model.vfio import NO_BINDING, VfioPolicy
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
-
-
-class RoleName(StrEnum):
-    """What a function is to pcietune."""
-
-    GPU = "gpu"
-    NIC = "nic"
-    NVSWITCH = "nvswitch"
-    DPU = "dpu"
 
 
 class RolePlace(StrEnum):
@@ -201,13 +194,23 @@ class PortRule:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What a profile wants of a host in one duty."""
+    """What a profile wants of a host in one duty.
+
+    Attributes:
+        ports: What ports owe, by their place.
+        ats: Of the NICs.
+        iommu: Of the units that serve NICs and GPUs.
+        groups: Of the IOMMU groups.
+        runtime_pm: Of the ports.
+        vfio: What is handed to VFIO once all that is so.
+    """
 
     ports: Mapping[Place, PortRule]
     ats: AtsPolicy = AtsPolicy.IGNORE
     iommu: IommuPolicy = IommuPolicy.IGNORE
     groups: GroupPolicy = GroupPolicy.IGNORE
     runtime_pm: RuntimePmPolicy = RuntimePmPolicy.JUDGE
+    vfio: VfioPolicy = NO_BINDING
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pcietune.model.profile import ModeName
 from pcietune.model.protection import Protect
+from pcietune.model.vfio import VfioPolicy
 
 
 class Enforce(StrEnum):
@@ -56,6 +57,7 @@ class Settings:
         tenancy: Whether functions of one switch group may serve several tenants.
         protect: What is to be left alone.
         waivers: Findings that are not asked for.
+        vfio: What is handed to VFIO, instead of what the profile says; None to leave it to that.
     """
 
     profile: str | None = None
@@ -65,3 +67,4 @@ class Settings:
     tenancy: Tenancy = Tenancy.SINGLE
     protect: tuple[Protect, ...] = ()
     waivers: tuple[Waiver, ...] = ()
+    vfio: VfioPolicy | None = None

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import Place, Profile, RoleName
+from pcietune.model.profile import Place, Profile
+from pcietune.model.role_name import RoleName
 from pcietune.registers.express import PortType
 
 

@@ -8,6 +8,7 @@ from pcietune.model.profile import ModeName, Profile
 from pcietune.model.protection import Protect
 from pcietune.model.selection import EVERYTHING, Selection
 from pcietune.model.settings import Tenancy, Waiver
+from pcietune.model.vfio import NO_BINDING, VfioPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Yardstick:
         today: The day on which waivers must hold.
         selection: Which findings are asked for.
         protect: What is to be left alone.
+        vfio: What is handed to VFIO, instead of what the profile says; None to leave it to that.
     """
 
     profile: Profile
@@ -34,7 +36,15 @@ class Yardstick:
     today: date = date.min
     selection: Selection = EVERYTHING
     protect: tuple[Protect, ...] = ()
+    vfio: VfioPolicy | None = None
 
     def mode_of(self, group: str) -> ModeName:
         """Return the duty of the switch group of this name."""
         return self.group_modes.get(group, self.mode)
+
+    def vfio_of(self, name: ModeName) -> VfioPolicy:
+        """Return what is handed to VFIO in a mode: only ``vm`` hands over anything."""
+        mode = self.profile.modes.get(name)
+        if name is not ModeName.VM or mode is None:
+            return NO_BINDING
+        return mode.vfio if self.vfio is None else self.vfio

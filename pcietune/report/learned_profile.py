@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 
 from pcietune import __version__
-from pcietune.model.profile import Counts, FunctionPattern, RoleName
+from pcietune.model.profile import Counts, FunctionPattern
+from pcietune.model.role_name import RoleName
 from pcietune.report.printable import printable
 from pcietune.tune.match.learn import Learned
 

@@ -14,7 +14,8 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.profiles.file import lint_file, lint_profile, parse_profile
 from pcietune.host.profiles.source import Origin, ProfileSource
 from pcietune.host.profiles.store import Profiles, shipped_profiles
-from pcietune.model.profile import AtsPolicy, ModeName, RoleName, RuntimePmPolicy
+from pcietune.model.profile import AtsPolicy, ModeName, RuntimePmPolicy
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 
 PARENT = """\

@@ -16,10 +16,10 @@ from pcietune.model.profile import (
     ModeName,
     Place,
     Profile,
-    RoleName,
     RolePlace,
     SwitchGroupLayout,
 )
+from pcietune.model.role_name import RoleName
 
 NAMES = sorted(file.stem for file in shipped_profiles().glob("*.yaml"))
 ISOLATION = {"SrcValid+", "ReqRedir+", "CmpltRedir+", "UpstreamFwd+", "EgressCtrl-", "TransBlk-"}

@@ -8,7 +8,7 @@ from model.functions import GPU, NIC, fabric, function
 from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import RoleName
+from pcietune.model.role_name import RoleName
 
 
 @dataclass(frozen=True)

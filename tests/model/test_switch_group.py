@@ -10,7 +10,8 @@ from trees.machines import one_switch
 from tune.judged import judged
 from tune.profiles import NIC_ROLE, PROFILE, with_roles
 
-from pcietune.model.profile import Place, RoleName
+from pcietune.model.profile import Place
+from pcietune.model.role_name import RoleName
 from pcietune.model.switch_group import PlacedPort, SwitchGroup, switch_groups
 from pcietune.registers.express import PortType
 

@@ -15,7 +15,8 @@ from tune.judged import NIC, NIC_PORT
 from tune.profiles import PROFILE, rule, with_ports
 
 from pcietune.errors import ExitCode, LockedError
-from pcietune.model.profile import Layout, RoleName
+from pcietune.model.profile import Layout
+from pcietune.model.role_name import RoleName
 from pcietune.report.document import Document, ResidualDocument
 from pcietune.report.fill_document import document
 from pcietune.report.json_text import encode

@@ -14,7 +14,8 @@ from pcietune.model.profile import ModeName, Profile
 from pcietune.model.severity import Severity
 from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit.audit import Audit, Memory, audit
+from pcietune.tune.audit.audit import Audit, audit
+from pcietune.tune.audit.memory import Memory
 from pcietune.tune.match.survey import concerned, survey
 
 NIC_PORT = "0000:22:04.0"

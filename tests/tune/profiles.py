@@ -18,9 +18,9 @@ from pcietune.model.profile import (
     PortRule,
     Profile,
     Role,
-    RoleName,
     RolePlace,
 )
+from pcietune.model.role_name import RoleName
 from pcietune.registers.acs import LSPCI_NAMES
 
 _CONTROLS = {name: control for control, name in LSPCI_NAMES.items()}

@@ -15,7 +15,8 @@ from pcietune.model.finding import RemedyKind, State
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import Outcome, RecordedChange, RegisterChange, UndoRecord
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit.audit import Memory, audit
+from pcietune.tune.audit.audit import audit
+from pcietune.tune.audit.memory import Memory
 
 ATS_CONTROL = 0x112  # of a NIC in the trees: ATS follows the serial number
 

@@ -14,15 +14,8 @@ from tune.profiles import handing_over, with_mode
 
 from pcietune.errors import ExitCode
 from pcietune.model.finding import Finding, RemedyKind, State
-from pcietune.model.profile import (
-    AtsPolicy,
-    Attach,
-    FunctionPattern,
-    Mode,
-    ModeName,
-    Role,
-    RoleName,
-)
+from pcietune.model.profile import AtsPolicy, Attach, FunctionPattern, Mode, ModeName, Role
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import switch_groups
 from pcietune.tune.ats.judge_ats import AtsWanted, judge_ats

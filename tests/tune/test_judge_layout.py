@@ -12,14 +12,8 @@ from tune.judged import GPU, finding, judged
 from tune.profiles import PROFILE, with_mode
 
 from pcietune.model.finding import Finding, RemedyKind, State
-from pcietune.model.profile import (
-    FunctionPattern,
-    Layout,
-    Mode,
-    Role,
-    RoleName,
-    SwitchGroupLayout,
-)
+from pcietune.model.profile import FunctionPattern, Layout, Mode, Role, SwitchGroupLayout
+from pcietune.model.role_name import RoleName
 from pcietune.tune.audit.audit import Audit
 
 SWITCH = "0000:20:01.0/00.0"

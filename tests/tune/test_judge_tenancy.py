@@ -10,7 +10,8 @@ from tune.judged import GPU_PORT, NIC_PORT, opened, surveyed
 from tune.profiles import GPU_ROLE, NIC_ROLE, PROFILE, rule, with_ports, with_roles
 
 from pcietune.model.finding import Finding, State
-from pcietune.model.profile import ModeName, Profile, RoleName
+from pcietune.model.profile import ModeName, Profile
+from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Tenancy
 from pcietune.model.severity import Severity
 from pcietune.model.yardstick import Yardstick

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from tune.profiles import NIC_ROLE, rule, with_ports
 
-from pcietune.model.profile import ModeName, PortRule, Profile, RoleName
+from pcietune.model.profile import ModeName, PortRule, Profile
+from pcietune.model.role_name import RoleName
 from pcietune.tune.match.lint import remarks
 
 WITHOUT_EFFECT = "DirectTrans+ has no effect: role nic is not trusted"

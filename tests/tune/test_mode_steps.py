@@ -14,7 +14,8 @@ from tune.profiles import NIC_ROLE, PROFILE
 
 from pcietune.errors import BadInputError
 from pcietune.model.mode_change import ModeChange, Step, StepKind
-from pcietune.model.profile import Attach, FunctionPattern, ModeName, Profile, Role, RoleName
+from pcietune.model.profile import Attach, FunctionPattern, ModeName, Profile, Role
+from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Settings
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit.audit import audit

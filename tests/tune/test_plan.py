@@ -24,7 +24,8 @@ from tune.profiles import (
 from tune.registers import register_writes
 
 from pcietune.model.plan import Plan
-from pcietune.model.profile import Attach, Profile, RoleName
+from pcietune.model.profile import Attach, Profile
+from pcietune.model.role_name import RoleName
 from pcietune.tune.change.plan import plan
 
 TOP = "0000:20:01.0/00.0"

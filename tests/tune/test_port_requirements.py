@@ -10,7 +10,8 @@ from tune.profiles import NIC_ROLE, PROFILE, rule, with_ports, with_roles
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.model.finding import State
-from pcietune.model.profile import Profile, RoleName
+from pcietune.model.profile import Profile
+from pcietune.model.role_name import RoleName
 from pcietune.tune.change.plan import plan
 
 

@@ -18,16 +18,9 @@ from pcietune.errors import ExitCode
 from pcietune.model.access import HostAccess
 from pcietune.model.finding import State
 from pcietune.model.plan import Plan
-from pcietune.model.profile import (
-    FunctionPattern,
-    Mode,
-    ModeName,
-    Profile,
-    Role,
-    RoleName,
-    RuntimePmPolicy,
-)
+from pcietune.model.profile import FunctionPattern, Mode, ModeName, Profile, Role, RuntimePmPolicy
 from pcietune.model.protection import HostUse, Protect, Protection, Selector
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.audit.audit import Audit, audit

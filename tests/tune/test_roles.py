@@ -11,7 +11,8 @@ from tune.profiles import PROFILE, with_roles
 from pcietune.host.host_files import HostFiles
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.function import FunctionState, PciFunction
-from pcietune.model.profile import FunctionPattern, Profile, Role, RoleName
+from pcietune.model.profile import FunctionPattern, Profile, Role
+from pcietune.model.role_name import RoleName
 from pcietune.tune.match.roles import assign_roles
 
 

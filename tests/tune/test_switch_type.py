@@ -17,7 +17,8 @@ from pcietune.model.finding import Finding, State
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import GroupTypeChange, Outcome, RecordedChange, UndoRecord
 from pcietune.model.yardstick import Yardstick
-from pcietune.tune.audit.audit import Audit, Memory, audit
+from pcietune.tune.audit.audit import Audit, audit
+from pcietune.tune.audit.memory import Memory
 from pcietune.tune.change.adopt import adopt
 from pcietune.tune.change.apply import Applied, apply
 from pcietune.tune.change.plan import plan

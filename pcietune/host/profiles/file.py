@@ -157,6 +157,7 @@ def _mode(schema: ModeSchema) -> Mode:
         iommu=schema.iommu,
         groups=schema.groups,
         runtime_pm=schema.runtime_pm,
+        vfio=schema.vfio.policy(),
     )
 
 

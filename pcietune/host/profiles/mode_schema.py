@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from pcietune.host.profiles.schema_words import Acs, Schema, given
+from pcietune.host.yaml.vfio_schema import VfioSchema
 from pcietune.model.profile import (
     AtsPolicy,
     GroupPolicy,
@@ -90,6 +91,10 @@ class ModeSchema(Schema):
             " power/control; judge: only judged; ignore"
         ),
     ] = RuntimePmPolicy.JUDGE
+    vfio: Annotated[
+        VfioSchema,
+        Meta(description="what the gate hands to VFIO; pcietune.yaml may say otherwise"),
+    ] = VfioSchema()
 
 
 class ModesSchema(Schema):

@@ -16,7 +16,8 @@ from pcietune.host.profiles.schema_words import (
     Schema,
     given,
 )
-from pcietune.model.profile import Attach, RoleName, RolePlace
+from pcietune.model.profile import Attach, RolePlace
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 
 

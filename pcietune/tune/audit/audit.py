@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pcietune.address import PciAddress
-from pcietune.errors import BadInputError, ExitCode, NotPermittedError
+from pcietune.errors import BadInputError, ExitCode
 from pcietune.model.access import HostAccess
-from pcietune.model.ats_proof import NO_TRIALS, AtsTrials
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import Mode, ModeName, Profile, RoleName
+from pcietune.model.profile import Mode, ModeName, Profile
 from pcietune.model.protection import Protection
+from pcietune.model.role_name import RoleName
 from pcietune.model.switch_group import SwitchGroup, switch_groups
-from pcietune.model.undo import UndoRecord
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.ats.disproved import with_disproofs
 from pcietune.tune.ats.judge_ats import JudgedAts
@@ -30,26 +29,11 @@ from pcietune.tune.audit.judge_runtime_pm import JudgedPower
 from pcietune.tune.audit.judge_switch_group import Duty, judge_switch_group
 from pcietune.tune.audit.judge_unfinished import judge_unfinished
 from pcietune.tune.audit.kernel_words import with_kernel_words
+from pcietune.tune.audit.memory import NO_MEMORY, Memory
 from pcietune.tune.audit.select import select, selected_paths
 from pcietune.tune.audit.waive import judge_waivers, waive
 from pcietune.tune.match.protect import left_out, protect
 from pcietune.tune.match.roles import assign_roles
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What earlier runs of this boot left.
-
-    Attributes:
-        record: Their changes; None if there are none, and the error if this user may not look.
-        trials: Whether the kernel was seen to enable the ATS of functions.
-    """
-
-    record: UndoRecord | NotPermittedError | None = None
-    trials: AtsTrials = NO_TRIALS
-
-
-NO_MEMORY = Memory()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from pcietune.model.card import Card, cards
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import HOST, Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import Counts, Layout, RoleName, SwitchGroupLayout
+from pcietune.model.profile import Counts, Layout, SwitchGroupLayout
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 

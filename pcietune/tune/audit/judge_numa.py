@@ -8,7 +8,8 @@ from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import HOST, UNKNOWN, Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import Counts, RoleName
+from pcietune.model.profile import Counts
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 from pcietune.model.switch_group import SwitchGroup
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import UNKNOWN, Finding, Remedy, RemedyKind, State, Subject, Value
-from pcietune.model.profile import RoleName
 from pcietune.model.protection import Protect, Protection
+from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 
 LEFT_OUT = "protect.left-out"

@@ -17,10 +17,10 @@ from pcietune.model.profile import (
     Match,
     Profile,
     Role,
-    RoleName,
     RolePlace,
     SwitchGroupLayout,
 )
+from pcietune.model.role_name import RoleName
 from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.tune.match.choose import MatchResult
 from pcietune.tune.match.roles import assign_roles

@@ -3,15 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pcietune.model.profile import (
-    AcsWant,
-    ModeName,
-    Place,
-    PortRule,
-    Profile,
-    RoleName,
-    RolePlace,
-)
+from pcietune.model.profile import AcsWant, ModeName, Place, PortRule, Profile, RolePlace
+from pcietune.model.role_name import RoleName
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.vfio_use import ISOLATION
 

@@ -7,8 +7,8 @@ from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import RoleName
 from pcietune.model.protection import HostUse, Protect, Protection, Selector
+from pcietune.model.role_name import RoleName
 
 _NOT_RECORDED = "which functions carry disks of the host and its default route: not recorded"
 

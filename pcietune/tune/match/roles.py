@@ -4,7 +4,8 @@ from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.profile import Profile, RoleName, RolePlace
+from pcietune.model.profile import Profile, RolePlace
+from pcietune.model.role_name import RoleName
 
 _ORDER = (RoleName.GPU, RoleName.DPU, RoleName.NIC, RoleName.NVSWITCH)  # the first that fits wins
 

@@ -8,7 +8,8 @@ from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import Profile, RoleName
+from pcietune.model.profile import Profile
+from pcietune.model.role_name import RoleName
 from pcietune.registers.express import Express, PortType
 
 _DISPLAY_VGA = 0x0300

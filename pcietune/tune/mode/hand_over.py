@@ -7,7 +7,8 @@ from itertools import chain
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
-from pcietune.model.profile import Attach, Profile, RoleName
+from pcietune.model.profile import Attach, Profile
+from pcietune.model.role_name import RoleName
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.vfio_use import named

@@ -13,7 +13,7 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NOT_KNOWN, NotKnown
 from pcietune.model.platform import IommuGroup
-from pcietune.model.profile import RoleName
+from pcietune.model.role_name import RoleName
 from pcietune.tune.audit.isolation import Opening, companions, reach_each_other, read_openings
 from pcietune.tune.audit.judge_isolation import apart_by_groups
 

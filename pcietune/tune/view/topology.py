@@ -8,7 +8,7 @@ from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import FunctionState, LinkState, PciFunction
-from pcietune.model.profile import RoleName
+from pcietune.model.role_name import RoleName
 from pcietune.registers.ats import Ats
 from pcietune.registers.express import Express, Link, PortType
 from pcietune.registers.sriov import SrIov

@@ -1,0 +1,1 @@
+"""Words for the kernel command line: made, merged, quoted, checked."""

@@ -1,0 +1,1 @@
+"""What the udev hook is told, compiled from an audited host."""
