@@ -11,7 +11,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.protect_schema import Protected, protect_complaints, protects
 from pcietune.host.yaml.nodes import Complaint, DocumentError, read_document
 from pcietune.host.yaml.schema import Document, read
-from pcietune.host.yaml.vfio_schema import VfioSchema
+from pcietune.host.yaml.vfio_schema import VfioSchema, vfio_complaints
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
 
@@ -99,6 +99,7 @@ def _read(data: bytes, file: str) -> Document[SettingsSchema]:
         *_mode_complaints(document),
         *protect_complaints(document, document.value.protect),
         *_waiver_complaints(document),
+        *vfio_complaints(document, ("vfio",), document.value.vfio or VfioSchema()),
     ]
     if complaints:
         raise DocumentError(complaints)

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
 from pcietune.host.settings_file import SETTINGS, load_settings, parse_settings
+from pcietune.host.yaml.nodes import DocumentError
 from pcietune.model.profile import ModeName
 from pcietune.model.protection import Protect, Selector
+from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
+from pcietune.model.vfio import FabricPlan, VfioPolicy
 
 DEFAULTS = Settings(profile=None, mode=None, enforce=Enforce.AUDIT)
 
@@ -42,6 +45,30 @@ def test_every_key_is_taken_from_the_hosts_own_file(tmp_path: Path) -> None:
         tenancy=Tenancy.SHARED,
         waivers=(Waiver("nic.ats", None, "being replaced", None, date(2026, 12, 31)),),
     )
+
+
+def test_what_vfio_gets_is_taken_with_the_unit_that_it_waits_for() -> None:
+    text = b"vfio: {bind: [gpu, nic], fabric: host-fm, when: after:nvidia-fabricmanager.service}"
+
+    assert parse_settings(text, file="pcietune.yaml").vfio == VfioPolicy(
+        (RoleName.GPU, RoleName.NIC), FabricPlan.HOST_FM, "nvidia-fabricmanager.service"
+    )
+
+
+@pytest.mark.parametrize(
+    ("vfio", "said"),
+    [
+        ("{bind: [nvswitch]}", "'fabric: none' leaves NVSwitches alone"),
+        ("{bind: [nvswitch], fabric: host-fm}", "'fabric: host-fm' leaves NVSwitches alone"),
+        ("{bind: [dpu]}", "a DPU is another host's way in"),
+        ("{bind: [nic, nic]}", "repeats nic"),
+        ("{bind: [gpu], when: after}", "when to bind"),
+        ("{bind: [gpu], when: 'after:../x.service'}", "when to bind"),
+    ],
+)
+def test_what_no_gate_can_hand_over_is_refused(vfio: str, said: str) -> None:
+    with pytest.raises(DocumentError, match=re.escape(said)):
+        parse_settings(f"mode: vm\nvfio: {vfio}\n".encode(), file="pcietune.yaml")
 
 
 def test_what_is_protected_is_selected_in_one_way_each() -> None:
@@ -99,12 +126,13 @@ waivers:
 
 def test_the_examples_of_the_documentation_load() -> None:
     text = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
-    first, second = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    first, second, third = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
 
     settings = parse_settings(first.encode(), file="settings.md")
     assert [waiver.ticket for waiver in settings.waivers] == ["OPS-1234"]
     assert [wish.by for wish in settings.protect] == ["location", "netdev"]
     assert parse_settings(second.encode(), file="settings.md").group_modes
+    assert parse_settings(third.encode(), file="settings.md").vfio is not None
 
 
 @pytest.mark.parametrize(

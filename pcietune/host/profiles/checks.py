@@ -10,6 +10,7 @@ from pcietune.host.profiles.schema_words import ACS_WANTS
 from pcietune.host.yaml.nearest_name import hint
 from pcietune.host.yaml.nodes import Complaint
 from pcietune.host.yaml.schema import Document, Path
+from pcietune.host.yaml.vfio_schema import vfio_complaints
 from pcietune.registers.acs import AcsControl
 
 
@@ -20,6 +21,7 @@ def complaints(document: Document[ProfileSchema]) -> list[Complaint]:
         *_impossible_counts(document),
         *_impossible_controls(document),
         *_unknown_findings(document),
+        *_impossible_bindings(document),
     ]
 
 
@@ -32,6 +34,17 @@ def _nothing_chosen(document: Document[ProfileSchema]) -> Iterator[Complaint]:
             yield document.complain(("roles", name), f"role '{name}' needs ids or classes")
     if not modes.given():
         yield document.complain(("modes",), "'modes' needs one of: vm, baremetal")
+
+
+def _impossible_bindings(document: Document[ProfileSchema]) -> Iterator[Complaint]:
+    """Find what no gate can hand over."""
+    roles = document.value.roles.given()
+    for name, mode in document.value.modes.given().items():
+        path = ("modes", name, "vfio")
+        yield from vfio_complaints(document, path, mode.vfio)
+        for index, role in enumerate(mode.vfio.bind):
+            if role not in roles:
+                yield document.complain((*path, "bind", index), f"there is no role '{role}'")
 
 
 def _unknown_findings(document: Document[ProfileSchema]) -> Iterator[Complaint]:

@@ -1,14 +1,18 @@
 """What is handed to VFIO, as profiles and settings write it."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from pcietune.host.yaml.nodes import Complaint
+from pcietune.host.yaml.schema import Document, Path
 from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import FabricPlan, VfioPolicy
 
 AT_BOOT = "boot"
+T = TypeVar("T", bound=msgspec.Struct)
 _AFTER = "after:"
 
 When = Annotated[
@@ -41,3 +45,17 @@ class VfioSchema(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename
         """Return what is meant."""
         after = None if self.when == AT_BOOT else self.when.removeprefix(_AFTER)
         return VfioPolicy(self.bind, self.fabric, after)
+
+
+def vfio_complaints(document: Document[T], path: Path, schema: VfioSchema) -> Iterator[Complaint]:
+    """Yield what contradicts in what is handed to VFIO, below the document's keys ``path``."""
+    policy = schema.policy()
+    for index, role in enumerate(schema.bind):
+        at = (*path, "bind", index)
+        if role is RoleName.DPU:
+            yield document.complain(at, "a DPU is another host's way in: it is never bound")
+        elif not policy.binds(role):
+            said = f"'fabric: {schema.fabric}' leaves NVSwitches alone: service-vm or in-guest"
+            yield document.complain(at, f"{said} binds them")
+        if role in schema.bind[:index]:
+            yield document.complain(at, f"repeats {role}")
