@@ -37,6 +37,7 @@ BEYOND_A_SCHEMA = {
     "decimal-for-a-whole-number": "JSON Schema takes 1.0 for 1",
     "groups-of-more-than-all": "arithmetic",
     "groups-of-more-than-the-most": "arithmetic",
+    "nvswitch-that-nobody-binds": "between two keys",
     "octal-count": "YAML has made a number of it",
     "repeated-key": "PyYAML keeps the last",
 }
