@@ -16,6 +16,7 @@ from pcietune.errors import (
 )
 from pcietune.host.off_switch import why_switched_off
 from pcietune.host.profiles.store import Profiles, shipped_profiles
+from pcietune.host.run.boot_guard import read_boot_guard
 from pcietune.host.run.undo_log import read_undo_record
 from pcietune.host.settings_file import load_settings
 from pcietune.host.sysfs import SysfsHost
@@ -77,6 +78,7 @@ def describe(host: SysfsHost, outcome: Outcome) -> None:
     if outcome.tells_channels:
         outcome.channels = channels(host)
     outcome.disabled = why_switched_off(host.files)
+    outcome.guard = read_boot_guard(host.files, outcome.platform.boot_id)
 
 
 def decided(host: SysfsHost, outcome: Outcome, typed: ModeName | None = None) -> Settings:

@@ -181,6 +181,10 @@ class Document(Part):
     residual: list[ResidualDocument]
     changed: Annotated[bool, Meta(description="whether a register differs now because of this run")]
     disabled: Annotated[str | None, Meta(description="why pcietune is switched off here")]
+    guard: Annotated[
+        str | None,
+        Meta(description="why nothing is written unattended in this boot, whatever enforce says"),
+    ]
     reboot_required: bool
     power_cycle_required: bool
     errors: list[ErrorDocument]

@@ -53,6 +53,7 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         residual=residual_documents(outcome),
         changed=outcome.changed,
         disabled=outcome.disabled,
+        guard=None if outcome.guard is None else outcome.guard.why_held,
         reboot_required=any(remedy.reboot for remedy in outcome.remedies()),
         power_cycle_required=any(remedy.power_cycle for remedy in outcome.remedies()),
         errors=[

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pcietune.errors import ExitCode, PcietuneError
+from pcietune.model.boot_guard import BootGuard
 from pcietune.model.finding import Finding, Remedy, State
 from pcietune.model.plan import HeldBack, Plan
 from pcietune.model.platform import Platform
@@ -31,6 +32,7 @@ class Outcome:
         group_modes: The duties of switch groups that differ from it, by location.
         enforce: What may run unattended here.
         disabled: Why pcietune is switched off here; None if it is not.
+        guard: What the boot-loop guard knows of this boot.
         nothing_here: Whether the host has no GPU at all.
         protection: What is never touched here.
         audit: The findings; after apply, those of the second look.
@@ -49,6 +51,7 @@ class Outcome:
     group_modes: Mapping[str, ModeName] = field(default_factory=dict)
     enforce: Enforce | None = None
     disabled: str | None = None
+    guard: BootGuard | None = None
     nothing_here: bool = False
     protection: Protection | None = None
     audit: Audit | None = None

@@ -24,6 +24,8 @@ def heading(outcome: Outcome) -> Iterable[str]:
         yield f"mode     {mode} of switch group {name}"
     if outcome.disabled is not None:
         yield f"disabled {outcome.disabled}"
+    if outcome.guard is not None and outcome.guard.why_held is not None:
+        yield f"guard    {outcome.guard.why_held}"
     if outcome.nothing_here:
         yield "There is no GPU on this host: nothing here for pcietune."
 

@@ -15,6 +15,7 @@ from tune.judged import NIC, NIC_PORT
 from tune.profiles import PROFILE, rule, with_ports
 
 from pcietune.errors import ExitCode, LockedError
+from pcietune.model.boot_guard import BootGuard
 from pcietune.model.profile import Layout
 from pcietune.model.role_name import RoleName
 from pcietune.report.document import Document, ResidualDocument
@@ -38,11 +39,18 @@ def summary(residual: list[ResidualDocument]) -> list[tuple[str | None, str]]:
     return [(left.address, left.what) for left in residual]
 
 
+def test_the_document_says_what_the_boot_guard_holds_back() -> None:
+    assert (filled(Outcome()).guard, filled(Outcome(guard=BootGuard(1))).guard) == (None, None)
+    held = filled(Outcome(guard=BootGuard(3))).guard
+    assert held
+    assert held.startswith("the last 3 boots never reached multi-user.target")
+
+
 def test_the_document_has_the_promised_fields_at_every_stage(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     promised = {
         "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
-        "protected", "findings", "writes", "deferred", "residual", "changed", "disabled",
+        "protected", "findings", "writes", "deferred", "residual", "changed", "disabled", "guard",
         "reboot_required", "power_cycle_required", "errors", "exit",
     }  # fmt: skip
     after, record = applied(tree)

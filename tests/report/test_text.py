@@ -12,6 +12,7 @@ from tune.profiles import rule, with_ports
 from tune.registers import register_changes
 
 from pcietune.errors import LockedError
+from pcietune.model.boot_guard import BootGuard
 from pcietune.model.done import GroupFailure
 from pcietune.model.profile import ModeName
 from pcietune.model.undo import UndoRecord
@@ -33,6 +34,15 @@ def test_the_heading_says_what_the_host_is_and_how_it_is_judged(tmp_path: Path) 
         "mode     vm",
         "disabled pcietune=off is on the kernel command line",
     ]
+
+
+def test_the_heading_says_what_the_boot_guard_holds_back(tmp_path: Path) -> None:
+    outcome = audited(one_switch(tmp_path))
+    outcome.guard = BootGuard(2)
+
+    assert list(text.heading(outcome))[-1].startswith("guard    the last 2 boots never reached")
+    outcome.guard = BootGuard(1)
+    assert not any(line.startswith("guard") for line in text.heading(outcome))
 
 
 def test_the_heading_names_switch_groups_whose_mode_differs(tmp_path: Path) -> None:
