@@ -13,7 +13,7 @@ VM = ("--profile", "gpu-rdma", "--mode", "vm")
 
 FIELDS = {
     "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
-    "protected", "findings", "writes", "deferred", "residual", "changed", "disabled",
+    "protected", "findings", "writes", "deferred", "residual", "changed", "disabled", "guard",
     "reboot_required", "power_cycle_required", "errors", "exit",
 }  # fmt: skip
 FINDING_FIELDS = {
