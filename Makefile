@@ -7,6 +7,9 @@ PYTHON ?= $(shell /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (
 MACHINE =
 # How long each target is fuzzed.
 FUZZ_SECONDS = 60
+# Where it is installed: below PREFIX, as seen from the image or package that DESTDIR holds.
+PREFIX = /usr
+DESTDIR =
 
 BIN := .venv/bin
 PYTEST := $(BIN)/coverage run -m pytest
@@ -40,6 +43,14 @@ bench-speed: packages venv ## Measure speed as ratios, on an idle machine; no pa
 .PHONY: fuzz
 fuzz: venv ## Fuzz what reads untrusted bytes, a minute each (FUZZ_SECONDS=600); tests do it for seconds
 	cd tests && ../$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
+
+.PHONY: install
+install: ## Install into PREFIX=/usr, or into an image: DESTDIR=/folder; starts and enables nothing
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' PYTHON='$(PYTHON)' install/install
+
+.PHONY: uninstall
+uninstall: ## Remove what make install put, and leave settings and records
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' install/uninstall
 
 .PHONY: lint
 lint: venv ## Check format, lint rules, types and import contracts
