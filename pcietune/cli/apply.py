@@ -85,41 +85,28 @@ def _apply(
     until_it_is_told: ExitStack,
 ) -> None:
     """Judge, plan and write; from the first write on a signal ends nothing before it is told."""
+    from pcietune.cli.changing import Changing
     from pcietune.cli.interrupts import held_back
-    from pcietune.cli.judging import judge, look_again, record_of_this_boot, this_boot
+    from pcietune.cli.judging import judge
     from pcietune.cli.progress import told
-    from pcietune.cli.remembering import keep_trials
-    from pcietune.host.run.undo_log import UndoLog
-    from pcietune.tune.change import apply as applying
-    from pcietune.tune.change import plan as planning
-    from pcietune.tune.change.adopt import adopt, newly_found
+    from pcietune.tune.change.apply import Applied
     from pcietune.tune.change.channels import check_ways
+    from pcietune.tune.change.plan import plan
 
     with told(host):
         judge(host, request, outcome)
     if outcome.audit is None or outcome.disabled is not None:
         return
-    outcome.plan = planning.plan(
+    outcome.plan = plan(
         host, outcome.audit, while_in_use=request.while_in_use, force_ats=request.force_ats
     )
-    outcome.applied = applying.Applied()
-    record = record_of_this_boot(host)
-    found = newly_found(outcome.plan, record)
-    unfinished = () if record is None else record.unfinished
-    if not outcome.plan.steps and not found and not unfinished:
+    outcome.applied = Applied()
+    changing = Changing(host, outcome.audit, outcome.plan)
+    if not changing.needed:
         return
     check_ways(host, outcome.plan)
     interrupts = until_it_is_told.enter_context(held_back())
-    boot_id = this_boot(host)
-    with UndoLog.open(host.files, boot_id) as undo:
-        for entry in found:
-            undo.note_found(entry)
-        adopt(unfinished, outcome.plan, host, undo)
-        outcome.applied = applying.apply(
-            outcome.plan, host, undo, stop=interrupts.asked, progress=_show_progress
-        )
-    keep_trials(host, boot_id, outcome.applied)
-    outcome.audit = look_again(host, outcome.audit, outcome.applied.trials)
+    changing.carry_out(outcome, stop=interrupts.asked, progress=_show_progress)
 
 
 def _show_progress(planned: "PlannedStep") -> None:

@@ -1,0 +1,56 @@
+"""What sleeps, so that it is not read: a read would wake it, or what is above it.
+
+A read of Configuration Space resumes the bridge above the function, and the function itself where
+it is in D3cold (drivers/pci/pci-sysfs.c, pci_config_pm_runtime_get). In D3hot a function answers,
+and stays asleep. A port is left alone in both: on waking it the kernel writes its ACS words anew,
+so that what it reads before says nothing.
+"""
+
+from collections.abc import Callable, Mapping
+
+from pcietune.address import PciAddress
+from pcietune.errors import ConfigSpaceError
+from pcietune.model.access import HostAccess
+from pcietune.model.function import PciFunction
+
+_SUSPENDED = ("suspended", "suspending")
+_SLEEPING = ("D3hot", "D3cold")
+_D3COLD = "D3cold"
+
+
+def sleeper(
+    host: HostAccess, functions: Mapping[PciAddress, PciFunction], function: PciFunction
+) -> PciFunction | None:
+    """Return what a read of the function's registers would wake; None if nothing.
+
+    It costs no configuration cycle and wakes nothing: only sysfs attributes are read, as they are
+    now.
+    """
+    ports = [functions[port] for port in function.ports if port in functions]
+    if function.is_pci_bridge:
+        ports.append(function)
+    elif host.attribute_again(function, "power_state") == _D3COLD:
+        return function
+    return next((port for port in ports if is_asleep(host, port)), None)
+
+
+def is_asleep(host: HostAccess, port: PciFunction) -> bool:
+    """Return whether a port sleeps, or is about to."""
+    return (
+        host.attribute_again(port, "power/runtime_status") in _SUSPENDED
+        or host.attribute_again(port, "power_state") in _SLEEPING
+    )
+
+
+def let_sleep(host: HostAccess) -> Callable[[PciAddress], None]:
+    """Return what raises ConfigSpaceError where a read of a function would wake something."""
+    functions = {function.address: function for function in host.functions()}
+
+    def check(address: PciAddress) -> None:
+        found = sleeper(host, functions, functions[address])
+        if found is not None:
+            raise ConfigSpaceError(
+                f"{address} is not looked at: {found.address} sleeps and is not woken for it"
+            )
+
+    return check
