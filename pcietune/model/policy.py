@@ -1,7 +1,10 @@
 """What the udev hook is told: apply compiles it, so that the hook need not judge a host.
 
-On the hook's path: plain slotted classes, and nothing imported but what the hook may.
+On the hook's path: plain slotted classes, and nothing imported but what the hook may. As text each
+is a JSON object whose keys are the attributes.
 """
+
+_NEVER_WRITTEN = 1 << 5  # P2P Egress Control, which stands for a vector that pcietune does not know
 
 
 class PortDuty:
@@ -14,9 +17,13 @@ class PortDuty:
         set_value: Those of them that are to be on.
         require_mask: Controls that are judged, those of ``set_mask`` included.
         require_value: Those of them that are to be on.
+        dword_registers: Whether its ACS registers are 32 bits wide, as of ``Acs``.
     """
 
-    __slots__ = ("id", "location", "require_mask", "require_value", "set_mask", "set_value")
+    __slots__ = (
+        *("dword_registers", "id", "location"),
+        *("require_mask", "require_value", "set_mask", "set_value"),
+    )
 
     def __init__(  # noqa: PLR0913 -- a row of a table
         self,
@@ -27,6 +34,7 @@ class PortDuty:
         set_value: int,
         require_mask: int,
         require_value: int,
+        dword_registers: bool = False,
     ) -> None:
         self.location = location
         self.id = id
@@ -34,15 +42,45 @@ class PortDuty:
         self.set_value = set_value
         self.require_mask = require_mask
         self.require_value = require_value
+        self.dword_registers = dword_registers
+
+    def holds_in(self, word: int) -> bool:
+        """Return whether a word of ACS Control is as wanted."""
+        return word & self.require_mask == self.require_value
+
+    def plain(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_plain(cls, plain: object) -> "PortDuty":
+        """Return what ``plain`` made; raises ValueError if it made none of this."""
+        keys = _object(plain)
+        duty = cls(
+            location=_text(keys, "location"),
+            id=_text(keys, "id"),
+            set_mask=_controls(keys, "set_mask"),
+            set_value=_controls(keys, "set_value"),
+            require_mask=_controls(keys, "require_mask"),
+            require_value=_controls(keys, "require_value"),
+            dword_registers=_flag(keys, "dword_registers"),
+        )
+        if duty.set_value & ~duty.set_mask or duty.require_value & ~duty.require_mask:
+            raise ValueError(f"{duty.location}: a value has bits outside its mask")
+        if duty.set_mask & ~duty.require_mask or duty.set_mask & _NEVER_WRITTEN:
+            raise ValueError(f"{duty.location}: {duty.set_mask:#06x} may not be written")
+        return duty
 
 
 class FunctionDuty:
     """What is to be done when a function is added.
 
     Attributes:
-        location: Where it is; a function elsewhere is another one.
+        location: Where it is; a function elsewhere is another one. Of virtual functions, where
+            their physical function is.
         id: Its Vendor and Device ID.
-        group: Location of its switch group's topmost upstream port.
+        group: Location of its switch group's topmost upstream port; empty if it is in none, and
+            then no port owes anything.
         ports: What the ports above it owe, nearest the root first.
         override: What its ``driver_override`` is to be once the ports are as wanted; None if
             nothing is to be bound.
@@ -68,6 +106,24 @@ class FunctionDuty:
         self.override = override
         self.probe = probe
 
+    def plain(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        told = {name: getattr(self, name) for name in self.__slots__}
+        return told | {"ports": [port.plain() for port in self.ports]}
+
+    @classmethod
+    def from_plain(cls, plain: object) -> "FunctionDuty":
+        """Return what ``plain`` made; raises ValueError if it made none of this."""
+        keys = _object(plain)
+        return cls(
+            location=_text(keys, "location"),
+            id=_text(keys, "id"),
+            group=_text(keys, "group"),
+            ports=tuple(PortDuty.from_plain(port) for port in _list(keys, "ports")),
+            override=None if keys.get("override") is None else _text(keys, "override"),
+            probe=_flag(keys, "probe"),
+        )
+
 
 class HookPolicy:
     """What the hook may do in this boot.
@@ -78,11 +134,12 @@ class HookPolicy:
         sha256: Of what was compiled, in hex: what metrics and logs name.
         trusted: Ids of the roles that may be believed when they send translated addresses.
         functions: By location.
+        virtual_functions: What each VF owes, by the location of its physical function.
     """
 
-    __slots__ = ("boot_id", "enforce", "functions", "sha256", "trusted")
+    __slots__ = ("boot_id", "enforce", "functions", "sha256", "trusted", "virtual_functions")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- a row of a table
         self,
         *,
         boot_id: str,
@@ -90,9 +147,98 @@ class HookPolicy:
         sha256: str,
         trusted: tuple[str, ...],
         functions: dict[str, FunctionDuty],
+        virtual_functions: dict[str, FunctionDuty],
     ) -> None:
         self.boot_id = boot_id
         self.enforce = enforce
         self.sha256 = sha256
         self.trusted = trusted
         self.functions = functions
+        self.virtual_functions = virtual_functions
+
+    def duty_of(self, location: str, id: str, physical: str | None) -> FunctionDuty | None:  # noqa: A002 -- as everywhere in the model
+        """Return the duty of a function; None if the policy does not name it.
+
+        Args:
+            location: Where it is.
+            id: Its Vendor and Device ID.
+            physical: The location of its physical function; None if it is no VF. A VF on another
+                bus number may have the location of its physical function, or of another one.
+        """
+        if physical is None:
+            duty = self.functions.get(location)
+        else:
+            duty = self.virtual_functions.get(physical)
+        return duty if duty is not None and duty.id == id else None
+
+    @property
+    def duties(self) -> tuple[FunctionDuty, ...]:
+        """All duties, those of virtual functions last."""
+        return (*self.functions.values(), *self.virtual_functions.values())
+
+    def plain(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        return {
+            "boot_id": self.boot_id,
+            "enforce": self.enforce,
+            "sha256": self.sha256,
+            "trusted": list(self.trusted),
+            "functions": [duty.plain() for duty in self.functions.values()],
+            "virtual_functions": [duty.plain() for duty in self.virtual_functions.values()],
+        }
+
+    @classmethod
+    def from_plain(cls, plain: object) -> "HookPolicy":
+        """Return what ``plain`` made; raises ValueError if it made none of this."""
+        keys = _object(plain)
+        return cls(
+            boot_id=_text(keys, "boot_id"),
+            enforce=_flag(keys, "enforce"),
+            sha256=_text(keys, "sha256"),
+            trusted=tuple(str(each) for each in _list(keys, "trusted")),
+            functions=_by_location(keys, "functions"),
+            virtual_functions=_by_location(keys, "virtual_functions"),
+        )
+
+
+def _by_location(keys: dict[str, object], name: str) -> dict[str, FunctionDuty]:
+    return {d.location: d for d in map(FunctionDuty.from_plain, _list(keys, name))}
+
+
+def _object(plain: object) -> dict[str, object]:
+    if not isinstance(plain, dict):
+        raise _no("object")
+    return plain
+
+
+def _list(keys: dict[str, object], name: str) -> list[object]:
+    value = keys.get(name)
+    if not isinstance(value, list):
+        raise _no("list", name)
+    return value
+
+
+def _text(keys: dict[str, object], name: str) -> str:
+    value = keys.get(name)
+    if not isinstance(value, str):
+        raise _no("text", name)
+    return value
+
+
+def _flag(keys: dict[str, object], name: str) -> bool:
+    value = keys.get(name)
+    if not isinstance(value, bool):
+        raise _no("truth value", name)
+    return value
+
+
+def _controls(keys: dict[str, object], name: str) -> int:
+    """Return bits of ACS Control, of which pcietune judges only the lowest seven."""
+    value = keys.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 7:
+        raise _no("controls", name)
+    return value
+
+
+def _no(kind: str, name: str = "policy") -> ValueError:
+    return ValueError(f"{name} is no {kind}")

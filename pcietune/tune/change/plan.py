@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.finding import UNKNOWN, State
 from pcietune.model.function import PciFunction
@@ -13,11 +12,11 @@ from pcietune.model.quirks import quirk_of
 from pcietune.model.severity import Severity
 from pcietune.model.undo import RegisterChange
 from pcietune.registers.acs import Acs, AcsControl
-from pcietune.registers.ats import Ats
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.audit.judge_ports import JudgedBit
 from pcietune.tune.change.draft import Draft
 from pcietune.tune.change.keep_off import keep_off
+from pcietune.tune.change.liar import why_not_opened
 from pcietune.tune.change.plan_ats import ats_drafts
 from pcietune.tune.change.plan_power import power_drafts
 from pcietune.tune.vfio_use import why_in_use, why_relied_on
@@ -165,30 +164,7 @@ def _refusal(
     if quirk is not None and quirk.not_set & turned_on:
         return f"{planned.function.address}: {quirk.says} ({quirk.source})"
     if AcsControl.DIRECT_TRANSLATED_P2P in turned_on:
-        liar = _liar(host, audited, below)
+        liar = why_not_opened(host, audited, below)
         if liar is not None:
             return liar
     return why_relied_on(host, below, changed & ~turned_on)
-
-
-def _liar(host: HostAccess, audited: Audit, below: Sequence[PciFunction]) -> str | None:
-    """Return why the port is not opened: a function below might lie about its addresses."""
-    for function in below:
-        role = audited.roles.get(function.address)
-        trusted = role is not None and audited.profile.roles[role].trusted
-        if trusted or function.is_pci_bridge:
-            continue
-        try:
-            if _parent_is_trusted(host, audited, function):
-                continue
-            if Ats.find(host.config(function)) is not None:
-                return f"{function.address} below has ATS and is not trusted"
-        except PcietuneError as error:
-            return f"whether {function.address} below has ATS cannot be read: {error}"
-    return None
-
-
-def _parent_is_trusted(host: HostAccess, audited: Audit, function: PciFunction) -> bool:
-    parent = host.state(function).physical_function
-    role = None if parent is None else audited.roles.get(parent)
-    return role is not None and audited.profile.roles[role].trusted

@@ -1,0 +1,123 @@
+"""Keep what the udev rule and hook act by: policy, stamps, the ids that the rule looks for."""
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+
+from pcietune.errors import BadInputError
+from pcietune.host.host_files import HostFiles
+from pcietune.host.run.policy_file import POLICY, encode_policy
+from pcietune.host.run.run_files import (
+    RUN,
+    STATE,
+    cannot_keep,
+    make_run_directory,
+    open_run_file,
+    run_path,
+    sync_run_directory,
+    write_all,
+)
+from pcietune.host.run.stamp_file import STAMPS, decode_stamp, encode_stamp
+from pcietune.model.policy import HookPolicy
+from pcietune.model.stamp import Stamp
+
+IDS = "ids"
+BIND = "bind"
+EARLY = "early-overrides"
+_WHAT = "the policy of the udev hook"
+_READABLE = 0o644
+
+
+def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp]) -> None:
+    """Let the rule and the hook act by this policy, and only these stamps stand.
+
+    To be called under the host's lock.
+
+    Raises:
+        BadInputError: Somebody else than root could have made a file or directory of them.
+        NotPermittedError: They cannot be kept: ``/run`` is full, missing or read-only.
+    """
+    overrides = {duty.id for duty in policy.duties if duty.override is not None}
+    try:
+        make_run_directory(files)
+        _replace(files, RUN, POLICY, encode_policy(policy))
+        _fill(files, IDS, {_as_in_uevent(duty.id): b"" for duty in policy.duties})
+        _fill(files, BIND, {_as_in_uevent(each): b"" for each in overrides})
+        _fill(files, STAMPS, {stamp.address: encode_stamp(stamp) for stamp in stamps})
+    except OSError as error:
+        raise cannot_keep(_WHAT, files, error) from error
+
+
+def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> None:
+    """Keep what an initramfs is to write into functions' ``driver_override``; no lines, no file.
+
+    Raises:
+        BadInputError: Somebody else than root could have made the file or its directory.
+        NotPermittedError: It cannot be kept: ``/var/lib`` is full, missing or read-only.
+    """
+    data = "".join(f"{line}\n" for line in lines).encode()
+    try:
+        if not data:
+            with suppress(FileNotFoundError):
+                run_path(files, EARLY, STATE).unlink()
+            return
+        make_run_directory(files, STATE)
+        _replace(files, STATE, EARLY, data)
+    except OSError as error:
+        raise cannot_keep("the overrides for the initramfs", files, error, STATE) from error
+
+
+def read_stamps(files: HostFiles, boot_id: str | None) -> dict[str, Stamp]:
+    """Return the stamps of this boot, by location; those that cannot be believed are left out."""
+    directory = f"{RUN}/{STAMPS}"
+    found = (_read_stamp(files, directory, name) for name in files.names(directory))
+    return {
+        stamp.location: stamp for stamp in found if stamp is not None and stamp.boot_id == boot_id
+    }
+
+
+def _read_stamp(files: HostFiles, directory: str, name: str) -> Stamp | None:
+    try:
+        descriptor = open_run_file(files, name, os.O_RDONLY, directory)
+        with os.fdopen(descriptor, "rb") as file:
+            return decode_stamp(file.read())
+    except (OSError, BadInputError):
+        return None
+
+
+def _as_in_uevent(id: str) -> str:  # noqa: A002 -- as everywhere in the model
+    """Return an id as the kernel's PCI_ID has it, which a udev rule cannot turn to lower case."""
+    return id.upper()
+
+
+def _fill(files: HostFiles, name: str, wanted: Mapping[str, bytes]) -> None:
+    """Let a directory of /run hold just these files; what is as wanted is not touched."""
+    directory = f"{RUN}/{name}"
+    make_run_directory(files, directory)
+    for extra in set(files.names(directory)) - set(wanted):
+        run_path(files, extra, directory).unlink()
+    for each, data in sorted(wanted.items()):
+        if not _holds(files, directory, each, data):
+            _replace(files, directory, each, data)
+
+
+def _holds(files: HostFiles, directory: str, name: str, data: bytes) -> bool:
+    try:
+        descriptor = open_run_file(files, name, os.O_RDONLY, directory)
+    except FileNotFoundError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read() == data
+
+
+def _replace(files: HostFiles, directory: str, name: str, data: bytes) -> None:
+    """Write a file anew, readable by all; a kill leaves the one before or this one."""
+    new = f".{name}.new"
+    descriptor = open_run_file(files, new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, directory)
+    try:
+        os.fchmod(descriptor, _READABLE)
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+    run_path(files, new, directory).replace(run_path(files, name, directory))
+    sync_run_directory(files, directory)
