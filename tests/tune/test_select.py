@@ -108,3 +108,15 @@ def test_what_is_waived_and_not_asked_for_is_not_told_as_waived(tmp_path: Path) 
     found = audit(host, surveyed(host), yardstick).findings
 
     assert {f.waiver for f in found} == {None}
+
+
+def test_of_a_switch_group_that_is_not_looked_at_no_register_is_judged(tmp_path: Path) -> None:
+    tree = two_switches(tmp_path)
+    first, _ = judged(tree, Selection()).groups
+    all_ones(tree, "0000:42:04.0")
+
+    audited = judged(tree, Selection(groups=frozenset({first.name})))
+
+    assert {bit.requirement.group.name for bit in audited.bits} == {first.name}
+    assert {each.group for each in audited.ats} == {first.name}
+    assert not [f for f in audited.findings if f.state is State.ERROR]

@@ -113,7 +113,8 @@ def audit(
     for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):
         peers, theirs = _in_mode(name, yardstick, fabric, roles, groups)
         findings += judge_iommu(host, peers, theirs, _mode(profile, name).iommu)
-    for group in groups:
+    looked_at = [group for group in groups if yardstick.selection.looks_at(group.name)]
+    for group in looked_at:
         name = yardstick.mode_of(group.name)
         judged = judge_switch_group(host, fabric, group, _duty(yardstick, name, memory))
         bits += judged.bits
@@ -129,7 +130,7 @@ def audit(
     findings += [each.finding for each in ats]
     findings += [each.finding for each in power]
     findings += judge_redirection(
-        [g for g in groups if yardstick.mode_of(g.name) is ModeName.BAREMETAL], bits
+        [g for g in looked_at if yardstick.mode_of(g.name) is ModeName.BAREMETAL], bits
     )
     findings += judge_unfinished(memory.record, yardstick.mode)
     findings = [asked(finding) for finding in findings]
