@@ -8,7 +8,7 @@ from pcietune.errors import ConfigSpaceError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.plan import Plan, PlannedSwitch, PlannedStep
+from pcietune.model.plan import Plan, PlannedStep, PlannedSwitch
 from pcietune.tune.watch.asleep import is_asleep
 
 
