@@ -8,7 +8,9 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.recordings.recorded_config import Unread
+from pcietune.host.recordings.recorded_owners import RecordedOwners
 from pcietune.host.recordings.recorded_use import RecordedUse
+from pcietune.model.owners import Owners
 from pcietune.model.protection import HostUse
 
 MANIFEST = "manifest.json"
@@ -41,6 +43,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         errors: By path below the root: why another file could not be read.
         use: What the host used its own functions for; null where that is not known.
         complete: Whether what is absent was absent on the host; of a dump it is not known.
+        owners: Who else gave functions to VFIO there; null where that is not known.
     """
 
     format: str = _FORMAT
@@ -50,6 +53,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errors: dict[str, str] = {}
     use: RecordedUse | None = None
     complete: bool = True
+    owners: RecordedOwners | None = None
 
     def encode(self) -> bytes:
         """Return the manifest as indented JSON."""
@@ -77,6 +81,17 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         try:
             return None if self.use is None else self.use.decoded()
+        except BadInputError as error:
+            raise _broken(source, error) from error
+
+    def host_owners(self, source: str) -> Owners | None:
+        """Return who else was at work on the host called ``source``; None if not known.
+
+        Raises:
+            BadInputError: Something else stands where an address should be.
+        """
+        try:
+            return None if self.owners is None else self.owners.decoded()
         except BadInputError as error:
             raise _broken(source, error) from error
 

@@ -11,6 +11,7 @@ from pcietune.host.function_state import number_of_virtual_functions
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS, UNITS
 from pcietune.host.numa import NODES_WITH_CPUS
+from pcietune.host.owners.read_owners import owners_of
 from pcietune.host.platform import (
     BOOT_ID,
     CMDLINE,
@@ -24,6 +25,7 @@ from pcietune.host.recordings.archive import pack
 from pcietune.host.recordings.kernel_command_line import without_private_values
 from pcietune.host.recordings.manifest import MANIFEST, Manifest, UnreadConfig
 from pcietune.host.recordings.recorded_config import UNPRIVILEGED_SIZES
+from pcietune.host.recordings.recorded_owners import RecordedOwners
 from pcietune.host.recordings.recorded_tree import RecordedTree
 from pcietune.host.recordings.recorded_use import RecordedUse
 from pcietune.host.recordings.serial_numbers import zero_serial_numbers
@@ -92,13 +94,14 @@ def record(host: SysfsHost, destination: Path) -> int:
             lacking = _record_config(tree, host, function)
             if lacking is not None:
                 unread[str(function.address)] = lacking
-        use = host.use()
+        use, owners = host.use(), owners_of(host.files)
         manifest = Manifest(
             pcietune=__version__,
             unread=unread,
             errors=tree.errors,
             use=None if use is None else RecordedUse.of(use),
             complete=host.files.complete,
+            owners=None if owners is None else RecordedOwners.of(owners),
         )
         tree.put(MANIFEST, manifest.encode())
         pack(directory, destination)

@@ -1,0 +1,1 @@
+"""Who else on a host gives functions to VFIO or sets their registers."""
