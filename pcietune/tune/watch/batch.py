@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pcietune.tune.watch.device_event import Action, DeviceEvent, Heard
+from pcietune.model.device_event import Action, DeviceEvent, Heard
 
 _SETTLED_S = 1.0  # after the last event
 _LONGEST_S = 5.0  # after the first, however many follow

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pcietune.model.device_event import Action, DeviceEvent, ErrorEvent
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.vfio_use import ISOLATION
-from pcietune.tune.watch.device_event import Action, DeviceEvent, ErrorEvent
 from pcietune.tune.watch.sight import Sight
 
 _BINDS_SET_ACS = (7, 0)

@@ -1,7 +1,7 @@
 """When watch looks at what; all times are of one clock, in seconds."""
 
+from pcietune.model.device_event import Heard
 from pcietune.tune.watch.batch import Batch, Concern
-from pcietune.tune.watch.device_event import Heard
 
 _CHECKED_EVERY_S = 2.0
 _FIRST_RETRY_S = 5.0

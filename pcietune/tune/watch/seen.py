@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
+from pcietune.model.device_event import Action, DeviceEvent
 from pcietune.model.finding import Finding, State
 from pcietune.model.severity import Severity
 from pcietune.model.undo import RegisterChange, UndoRecord
 from pcietune.registers.acs import AcsControl, lspci_controls
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.watch.cause import Evidence, likely_cause
-from pcietune.tune.watch.device_event import Action, DeviceEvent
 from pcietune.tune.watch.notice import Notice, NoticeKind, about
 from pcietune.tune.watch.sight import Sight
 

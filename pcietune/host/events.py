@@ -1,0 +1,88 @@
+"""Events of PCI functions as udev sends them, once its rules have run.
+
+What a register holds is never taken from them.
+"""
+
+import errno
+import select
+from contextlib import suppress
+from pathlib import Path
+
+import pyudev
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError, NotPermittedError
+from pcietune.model.device_event import NOTHING, Action, DeviceEvent, ErrorEvent, Heard
+
+_UDEV = Path("/run/udev/control")  # libudev listens to nobody where udev does not run
+_BUFFER = 16 << 20  # bytes: thousands of events may come while a register is read
+_MOST_AT_ONCE = 1024
+
+
+class UdevEvents:
+    """An EventSource: udev's events, and a descriptor whose readability ends a wait, too."""
+
+    def __init__(self, wake: int) -> None:
+        """Begin to listen.
+
+        Args:
+            wake: A descriptor that becomes readable when a wait is to end: at a signal.
+
+        Raises:
+            NotPermittedError: The kernel gives no socket for it.
+        """
+        try:
+            self._monitor = pyudev.Monitor.from_netlink(pyudev.Context(), source="udev")
+            self._monitor.filter_by("pci")
+            self._monitor.start()
+        except (OSError, ImportError) as error:
+            raise NotPermittedError(
+                f"udev's events cannot be listened to: {error}", hint="is libudev installed?"
+            ) from error
+        with suppress(OSError):  # not root: then more may be lost, which is noticed
+            self._monitor.set_receive_buffer_size(_BUFFER)
+        self._poll = select.poll()
+        self._poll.register(self._monitor.fileno(), select.POLLIN)
+        self._poll.register(wake, select.POLLIN)
+
+    @property
+    def udev_runs(self) -> bool:
+        """Whether there is a udev daemon that sends events."""
+        return _UDEV.exists()
+
+    def wait(self, timeout_s: float) -> Heard:
+        """Return what came in within ``timeout_s`` seconds, or until a signal came."""
+        if not self._poll.poll(timeout_s * 1000):
+            return NOTHING
+        events: list[DeviceEvent] = []
+        for _ in range(_MOST_AT_ONCE):
+            try:
+                device = self._monitor.poll(timeout=0)
+            except OSError as error:
+                if error.errno == errno.ENOBUFS:
+                    return Heard(tuple(events), lost=True)
+                raise NotPermittedError(f"udev's events cannot be read: {error}") from error
+            if device is None:
+                break
+            event = read_event(device.action, device.sys_name, device.properties.get("ERROR_EVENT"))
+            if event is not None:
+                events.append(event)
+        return Heard(tuple(events))
+
+
+def read_event(action: str | None, name: str, error: str | None) -> DeviceEvent | None:
+    """Return one event; None if it is about no PCI function, or tells nothing of interest.
+
+    Args:
+        action: ACTION.
+        name: Of the function in sysfs.
+        error: ERROR_EVENT; None if there is none.
+    """
+    try:
+        address = PciAddress.parse(name)
+    except BadInputError:
+        return None
+    if action not in [known.value for known in Action]:
+        return None
+    known_error = ErrorEvent(error) if error in [known.value for known in ErrorEvent] else None
+    return DeviceEvent(address, Action(action), known_error)
