@@ -12,6 +12,7 @@ from pcietune.cli.options import (
     ModeOption,
     ProfileOption,
     ToOption,
+    UnattendedOption,
     WaitOption,
     WhileInUseOption,
 )
@@ -32,6 +33,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     in_place: InPlaceOption = False,
     while_in_use: WhileInUseOption = False,
     force_ats: ForceAtsOption = False,
+    unattended: UnattendedOption = False,
     wait: WaitOption = DEFAULT_WAIT_S,
     as_json: JsonOption = False,
 ) -> None:
@@ -46,13 +48,14 @@ def apply(  # noqa: PLR0913 -- one parameter per option
     `pcietune apply --mode vm --from host.tar --to tuned.tar`
     """
     from pcietune.cli.judging import Request, collecting
+    from pcietune.cli.keeping import leave_policy
     from pcietune.cli.report import print_outcome
     from pcietune.cli.writing import writable_host
     from pcietune.model.profile import ModeName
     from pcietune.report import findings_text, text, writes_text
     from pcietune.report.outcome import Outcome
 
-    outcome = Outcome(tells_channels=as_json)
+    outcome = Outcome(tells_channels=as_json, unattended=unattended)
     request = Request(
         profile,
         None if mode is None else ModeName(mode),
@@ -66,6 +69,8 @@ def apply(  # noqa: PLR0913 -- one parameter per option
             writable_host(source, to, in_place=in_place, command="apply", wait_s=wait) as host,
         ):
             _apply(host, request, outcome, until_it_is_told)
+            if outcome.audit is not None and outcome.disabled is None:
+                outcome.kept = leave_policy(host, outcome.audit, enforce=outcome.writes_unattended)
         print_outcome(
             outcome,
             outcome.exit_code(),
@@ -95,7 +100,7 @@ def _apply(
 
     with told(host):
         judge(host, request, outcome)
-    if outcome.audit is None or outcome.disabled is not None:
+    if outcome.audit is None or outcome.disabled is not None or outcome.only_judges:
         return
     outcome.plan = plan(
         host, outcome.audit, while_in_use=request.while_in_use, force_ats=request.force_ats

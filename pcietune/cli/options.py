@@ -72,6 +72,14 @@ ToOption = Annotated[
 InPlaceOption = Annotated[
     bool, typer.Option("--in-place", help="With --from: write the result back to the recording.")
 ]
+UnattendedOption = Annotated[
+    bool,
+    typer.Option(
+        "--unattended",
+        help="Obey `enforce` of /etc/pcietune/pcietune.yaml, as the boot unit does: under `audit` "
+        "judge and write to no device.",
+    ),
+]
 DEFAULT_WAIT_S = 10.0
 WaitOption = Annotated[
     float,

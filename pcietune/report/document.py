@@ -148,6 +148,17 @@ class ResidualDocument(Part):
     reason: str
 
 
+class HookDocument(Part):
+    """What the udev hook is told to do when a function is added."""
+
+    enforce: Annotated[bool, Meta(description="whether it may write, or only judges")]
+    sha256: Annotated[str, Meta(description="of the policy")]
+    functions: Annotated[list[str], Meta(description="locations of those that it acts on")]
+    stamped: Annotated[
+        list[str], Meta(description="addresses of those above which all ports are as wanted")
+    ]
+
+
 class ErrorDocument(Part):
     """What ended the run, or a switch group, early."""
 
@@ -167,6 +178,9 @@ class Document(Part):
         dict[str, ModeName], Meta(description="switch groups whose duty differs, by location")
     ]
     enforce: Annotated[Enforce | None, Meta(description="what may be done unattended")]
+    unattended: Annotated[
+        bool, Meta(description="whether enforce bound this run, as it does where nobody typed it")
+    ]
     channels: dict[str, ChannelDocument]
     protected: ProtectedDocument | None
     findings: Annotated[
@@ -179,6 +193,9 @@ class Document(Part):
         list[ResidualDocument], Meta(description="what waits until VFIO is done with a function")
     ]
     residual: list[ResidualDocument]
+    hook: Annotated[
+        HookDocument | None, Meta(description="what apply left for udev; null of other commands")
+    ]
     changed: Annotated[bool, Meta(description="whether a register differs now because of this run")]
     disabled: Annotated[str | None, Meta(description="why pcietune is switched off here")]
     guard: Annotated[

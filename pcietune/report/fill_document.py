@@ -13,6 +13,7 @@ from pcietune.report.document import (
     Document,
     ErrorDocument,
     FindingDocument,
+    HookDocument,
     HostDocument,
     ProfileDocument,
     ProtectedDocument,
@@ -45,12 +46,14 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         mode=outcome.mode,
         group_modes=dict(sorted(outcome.group_modes.items())),
         enforce=outcome.enforce,
+        unattended=outcome.unattended,
         channels=_channels(outcome),
         protected=_protected(outcome.protection),
         findings=[_finding(finding) for finding in findings],
         writes=write_documents(outcome),
         deferred=deferred_documents(outcome),
         residual=residual_documents(outcome),
+        hook=_hook(outcome),
         changed=outcome.changed,
         disabled=outcome.disabled,
         guard=None if outcome.guard is None else outcome.guard.why_held,
@@ -91,6 +94,18 @@ def _channels(outcome: Outcome) -> dict[str, ChannelDocument]:
         name: ChannelDocument(state=channel.state, reason=channel.reason)
         for name, channel in named.items()
     }
+
+
+def _hook(outcome: Outcome) -> HookDocument | None:
+    if outcome.kept is None:
+        return None
+    policy = outcome.kept.policy
+    return HookDocument(
+        enforce=policy.enforce,
+        sha256=policy.sha256,
+        functions=list(policy.functions),
+        stamped=[stamp.address for stamp in outcome.kept.stamps],
+    )
 
 
 def _protected(protection: Protection | None) -> ProtectedDocument | None:

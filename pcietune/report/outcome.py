@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pcietune.errors import ExitCode, PcietuneError
 from pcietune.model.boot_guard import BootGuard
 from pcietune.model.finding import Finding, Remedy, State
+from pcietune.model.kept_policy import KeptPolicy
 from pcietune.model.plan import HeldBack, Plan
 from pcietune.model.platform import Platform
 from pcietune.model.profile import ModeName
@@ -31,6 +32,7 @@ class Outcome:
         mode: The duty that the host is judged for.
         group_modes: The duties of switch groups that differ from it, by location.
         enforce: What may run unattended here.
+        unattended: Whether nobody typed the command, so that ``enforce`` binds it.
         disabled: Why pcietune is switched off here; None if it is not.
         guard: What the boot-loop guard knows of this boot.
         nothing_here: Whether the host has no GPU at all.
@@ -39,6 +41,7 @@ class Outcome:
         plan: What is to be written.
         applied: What was written.
         restoration: What was put back.
+        kept: What was left for the udev hook.
         errors: What ended the run early.
         strict: Whether pending counts as a difference.
     """
@@ -50,6 +53,7 @@ class Outcome:
     mode: ModeName | None = None
     group_modes: Mapping[str, ModeName] = field(default_factory=dict)
     enforce: Enforce | None = None
+    unattended: bool = False
     disabled: str | None = None
     guard: BootGuard | None = None
     nothing_here: bool = False
@@ -58,6 +62,7 @@ class Outcome:
     plan: Plan | None = None
     applied: Applied | None = None
     restoration: Restoration | None = None
+    kept: KeptPolicy | None = None
     errors: list[PcietuneError] = field(default_factory=list)
     strict: bool = False
 
@@ -85,6 +90,17 @@ class Outcome:
     def status_exit_code(self) -> ExitCode:
         """Return the exit code of a status, which tells and does not judge."""
         return ExitCode.of_several([error.exit_code for error in self.errors])
+
+    @property
+    def writes_unattended(self) -> bool:
+        """Whether what nobody typed may write here: the boot unit, the udev hook, watch."""
+        held = self.guard is not None and self.guard.why_held is not None
+        return self.enforce is Enforce.APPLY and not held
+
+    @property
+    def only_judges(self) -> bool:
+        """Whether this run writes to no device, being unattended where that may not write."""
+        return self.unattended and not self.writes_unattended
 
     @property
     def changed(self) -> bool:

@@ -27,6 +27,9 @@ def plan(outcome: Outcome) -> Iterable[str]:
 
 def applied(outcome: Outcome) -> Iterable[str]:
     """Yield what was written, rolled back and held back."""
+    if outcome.only_judges and outcome.audit is not None:
+        yield ""
+        yield f"nothing was written: this run is unattended, and enforce is {outcome.enforce}"
     if outcome.applied is None or outcome.plan is None:
         return
     yield ""

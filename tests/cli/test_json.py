@@ -12,8 +12,9 @@ NIC_PORT = "0000:22:04.0"
 VM = ("--profile", "gpu-rdma", "--mode", "vm")
 
 FIELDS = {
-    "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
-    "protected", "findings", "writes", "deferred", "residual", "changed", "disabled", "guard",
+    "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "unattended",
+    "channels", "protected", "findings", "writes", "deferred", "residual", "hook",
+    "changed", "disabled", "guard",
     "reboot_required", "power_cycle_required", "errors", "exit",
 }  # fmt: skip
 FINDING_FIELDS = {

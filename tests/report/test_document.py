@@ -49,8 +49,9 @@ def test_the_document_says_what_the_boot_guard_holds_back() -> None:
 def test_the_document_has_the_promised_fields_at_every_stage(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     promised = {
-        "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "channels",
-        "protected", "findings", "writes", "deferred", "residual", "changed", "disabled", "guard",
+        "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "unattended",
+        "channels", "protected", "findings", "writes", "deferred", "residual", "hook",
+        "changed", "disabled", "guard",
         "reboot_required", "power_cycle_required", "errors", "exit",
     }  # fmt: skip
     after, record = applied(tree)

@@ -17,7 +17,6 @@ from pcietune.registers.sriov import SrIov
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.policy.port_duty import port_duties
 
-VFIO_PCI = "vfio-pci"
 _TUNED = (RoleName.GPU, RoleName.NIC, RoleName.NVSWITCH)
 
 
@@ -27,7 +26,7 @@ def compile_policy(
     *,
     boot_id: str,
     enforce: bool,
-    driver_of: Callable[[PciFunction], str] = lambda _: VFIO_PCI,
+    driver_of: Callable[[PciFunction], str],
 ) -> HookPolicy:
     """Return what the hook may do about the GPUs, NICs and NVSwitches that the audit judged.
 
