@@ -16,7 +16,6 @@ from pcietune.cli.options import (
 
 if TYPE_CHECKING:
     from pcietune.model.selection import Selection
-    from pcietune.report.outcome import Outcome
 
 _Patterns = list[str] | None
 
@@ -55,6 +54,24 @@ def audit(  # noqa: PLR0913 -- one parameter per option
             help="Write the findings as a JUnit file, too.",
         ),
     ] = None,
+    textfile: Annotated[
+        Path | None,
+        typer.Option(
+            "--textfile",
+            metavar="FILE.prom",
+            readable=False,
+            help="Write counts, and the addresses of what fails, as metrics for node_exporter's "
+            "textfile collector, too.",
+        ),
+    ] = None,
+    journal: Annotated[
+        bool,
+        typer.Option(
+            "--journal",
+            help="Write an entry for each finding that fails to systemd's journal, too; without "
+            "one, a line on stderr.",
+        ),
+    ] = False,
     strict: StrictOption = False,
     passes: PassesOption = False,
     notes: Annotated[
@@ -73,7 +90,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option
 
     `pcietune audit --from host.tar --mode vm --json`
     """
-    from pcietune.cli import show
+    from pcietune.cli import audit_results, show
     from pcietune.cli.judging import Request, collecting, judge
     from pcietune.cli.progress import told
     from pcietune.cli.report import print_outcome
@@ -84,18 +101,24 @@ def audit(  # noqa: PLR0913 -- one parameter per option
     from pcietune.tune.audit.select import nothing_is_asked
 
     outcome = Outcome(strict=strict, tells_channels=as_json)
-    place: Path | None = None
+    places = audit_results.Places(junit, textfile, journal)
+    checked = False
     with collecting(outcome):
-        place = _checked(junit)
+        audit_results.check(places, recorded=bool(source))
+        checked = True
         selection = _selection(only or [], skip or [], device or [])
         typed = None if mode is None else ModeName(mode)
         with open_host(source) as host, told(host):
             judge(host, Request(profile, typed, selection=selection), outcome)
     if outcome.audit is not None and nothing_is_asked(outcome.audit.findings):
         show.note("--only, --skip and --device leave nothing that could be asked of this host")
-    if place is not None:
+    if checked:
         with collecting(outcome):
-            _write_junit(place, outcome)
+            audit_results.write_junit(places, outcome)
+        with collecting(outcome):
+            audit_results.write_metrics(places, outcome)
+        if journal:
+            audit_results.tell_journal(outcome)
     print_outcome(
         outcome,
         outcome.exit_code(),
@@ -120,25 +143,3 @@ def _selection(only: list[str], skip: list[str], devices: list[str]) -> "Selecti
     if only or skip:
         chosen([*only, *skip], list(shipped_explanations()))
     return Selection(tuple(only), tuple(skip), tuple(devices))
-
-
-def _checked(junit: Path | None) -> Path | None:
-    """Return where a JUnit file is wanted.
-
-    Raises:
-        BadInputError: None can be there.
-        NotPermittedError: This user may not look there.
-    """
-    from pcietune.host.result_file import check_place
-
-    if junit is not None:
-        check_place(junit)
-    return junit
-
-
-def _write_junit(file: Path, outcome: "Outcome") -> None:
-    from pcietune.host.result_file import result_file
-    from pcietune.report.junit import junit
-
-    with result_file(file) as opened:
-        opened.write(junit(outcome))

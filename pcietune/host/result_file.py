@@ -10,6 +10,7 @@ from typing import IO
 
 from pcietune.errors import BadInputError, NotPermittedError
 
+_LARGEST_EARLIER = 0x100000
 _HINT = "name a file in a directory that exists"
 _NO_SUCH_PLACE = (
     errno.ENOENT,
@@ -34,6 +35,15 @@ def check_place(file: Path) -> None:
                 f"{file} cannot be a file: it is a directory, or is in none", hint=_HINT
             )
         _check_kind(file)
+
+
+def earlier_text(file: Path) -> str | None:
+    """Return the text of an earlier result, at most 1 MiB of it; None if it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_LARGEST_EARLIER).decode(errors="replace")
+    except OSError:
+        return None
 
 
 @contextmanager
