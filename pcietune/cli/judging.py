@@ -14,9 +14,12 @@ from pcietune.errors import (
     PcietuneError,
     SwitchedOffError,
 )
+from pcietune.host.kernel_log import read_kernel_log
 from pcietune.host.off_switch import why_switched_off
+from pcietune.host.owners.read_owners import owners_of
 from pcietune.host.profiles.store import Profiles, shipped_profiles
 from pcietune.host.run.boot_guard import read_boot_guard
+from pcietune.host.run.keep_policy import read_stamps
 from pcietune.host.run.undo_log import read_undo_record
 from pcietune.host.settings_file import load_settings
 from pcietune.host.sysfs import SysfsHost
@@ -186,11 +189,16 @@ def look_again(host: SysfsHost, audited: Audit, seen: AtsTrials) -> Audit:
 
 
 def _memory(host: SysfsHost, seen: AtsTrials = NO_TRIALS) -> Memory:
-    trials = trials_of(host).then(seen)
+    known = Memory(
+        trials=trials_of(host).then(seen),
+        owners=owners_of(host.files),
+        log=read_kernel_log(host.files),
+    )
     try:
-        return Memory(record_of_this_boot(host), trials)
+        stamps = read_stamps(host.files, host.platform().boot_id)
+        return replace(known, record=record_of_this_boot(host), stamps=stamps)
     except NotPermittedError as error:
-        return Memory(error, trials)
+        return replace(known, record=error)
 
 
 def this_boot(host: SysfsHost) -> str:

@@ -17,11 +17,15 @@ from pcietune.model.switch_group import SwitchGroup, switch_groups
 from pcietune.model.yardstick import Yardstick
 from pcietune.tune.ats.disproved import with_disproofs
 from pcietune.tune.ats.judge_ats import JudgedAts
+from pcietune.tune.audit.duties import modes_of, on_bare_metal, serving_vms
 from pcietune.tune.audit.judge_acs_override import judge_acs_override
 from pcietune.tune.audit.judge_iommu import judge_iommu
 from pcietune.tune.audit.judge_kernel import judge_kernel
+from pcietune.tune.audit.judge_kernel_log import judge_kernel_log
 from pcietune.tune.audit.judge_layout import judge_layout
 from pcietune.tune.audit.judge_numa import judge_numa
+from pcietune.tune.audit.judge_order import judge_order
+from pcietune.tune.audit.judge_owners import judge_owners
 from pcietune.tune.audit.judge_ports import JudgedBit
 from pcietune.tune.audit.judge_protection import judge_protection
 from pcietune.tune.audit.judge_redirection import judge_redirection
@@ -97,7 +101,7 @@ def audit(
     whole = switch_groups(fabric, present, profile)
     _check_group_modes(yardstick, whole)
     protection = protect(host, fabric, present, yardstick.protect)
-    gone = left_out(present, protection, _on_bare_metal(yardstick, present, whole))
+    gone = left_out(present, protection, on_bare_metal(yardstick, present, whole))
     roles = {address: role for address, role in present.items() if address not in gone}
     groups = switch_groups(fabric, roles, profile) if gone else whole
     paths = selected_paths(yardstick.selection, fabric)
@@ -133,6 +137,11 @@ def audit(
         [g for g in looked_at if yardstick.mode_of(g.name) is ModeName.BAREMETAL], bits
     )
     findings += judge_unfinished(memory.record, yardstick.mode)
+    guests = serving_vms(yardstick, roles, groups)
+    policy = yardstick.vfio_of(ModeName.VM)
+    findings += judge_owners(host, fabric, guests, policy, memory.owners)
+    findings += judge_order(host, fabric, guests, memory.stamps, memory.owners)
+    findings += judge_kernel_log(fabric, roles, memory.log)
     findings = [asked(finding) for finding in findings]
     findings += judge_waivers(findings, yardstick.waivers, yardstick.today)
     findings = [_weighed(finding, profile) for finding in findings]
@@ -204,28 +213,10 @@ def _in_mode(
     groups: Sequence[SwitchGroup],
 ) -> tuple[list[PciFunction], list[SwitchGroup]]:
     """Return GPUs and NICs in a mode, wherever they sit, and the switch groups in it."""
-    modes = _modes(yardstick, roles, groups)
+    modes = modes_of(yardstick, roles, groups)
     peers = [
         fabric.functions[address]
         for address, role in roles.items()
         if role in (RoleName.GPU, RoleName.NIC) and modes[address] is name
     ]
     return peers, [group for group in groups if yardstick.mode_of(group.name) is name]
-
-
-def _on_bare_metal(
-    yardstick: Yardstick, roles: Mapping[PciAddress, RoleName], groups: Sequence[SwitchGroup]
-) -> list[PciAddress]:
-    modes = _modes(yardstick, roles, groups)
-    return [address for address, mode in modes.items() if mode is ModeName.BAREMETAL]
-
-
-def _modes(
-    yardstick: Yardstick, roles: Mapping[PciAddress, RoleName], groups: Sequence[SwitchGroup]
-) -> dict[PciAddress, ModeName]:
-    """Return the mode of each function that has a role: its switch group's, else the host's."""
-    modes = dict.fromkeys(roles, yardstick.mode)
-    for group in groups:
-        of_group = (f.address for f in (*group.gpus, *group.nics))
-        modes |= dict.fromkeys(of_group, yardstick.mode_of(group.name))
-    return modes
