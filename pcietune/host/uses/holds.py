@@ -1,0 +1,64 @@
+"""What the host's own software has of a function, so that no driver may be taken from it."""
+
+import os
+from collections.abc import Iterator
+
+from pcietune.errors import NotPermittedError
+from pcietune.host.function_state import number_of_virtual_functions
+from pcietune.host.functions import DEVICES
+from pcietune.host.host_files import HostFiles
+from pcietune.host.uses.disks import read_disks
+from pcietune.host.uses.netlink import Dump, dump
+from pcietune.host.uses.network_holds import network_holds
+from pcietune.host.uses.open_devices import open_devices
+from pcietune.host.uses.rdma_holds import rdma_holds
+from pcietune.host.uses.sysfs_path import behind
+from pcietune.model.function import PciFunction
+from pcietune.model.hold import Hold, HoldKind
+
+_BLOCK_DEVICES = "sys/class/block"
+
+
+def read_holds(files: HostFiles, function: PciFunction, ask: Dump = dump) -> tuple[Hold, ...]:
+    """Return what the host's software has of a function at this moment.
+
+    Nothing can stand on a function that no driver has, but its virtual functions.
+
+    Args:
+        files: The host's files.
+        function: Which.
+        ask: What asks the kernel's netlink.
+    """
+    directory = behind(files, f"{DEVICES}/{function.address}") or f"{DEVICES}/{function.address}"
+    count = number_of_virtual_functions(files, directory)
+    virtual = (Hold(HoldKind.VFS, f"has {count} virtual functions"),) if count else ()
+    if files.link_name(f"{directory}/driver") is None and files.complete:
+        return virtual
+    if files.recorded:
+        return (*virtual, Hold(HoldKind.NOT_KNOWN, "may be used by the host: that is not recorded"))
+    if os.geteuid() != 0:
+        return (*virtual, Hold(HoldKind.NOT_KNOWN, "may be used by the host: only root can tell"))
+    try:
+        found = tuple(_holds(files, function, directory, ask))
+    except NotPermittedError as error:
+        found = (Hold(HoldKind.NOT_KNOWN, f"may be used by the host: {error}"),)
+    return (*virtual, *dict.fromkeys(found))
+
+
+def _holds(files: HostFiles, function: PciFunction, directory: str, ask: Dump) -> Iterator[Hold]:
+    yield from network_holds(files, directory, ask)
+    yield from rdma_holds(files, directory, ask)
+    yield from _disks(files, function, directory)
+    yield from open_devices(files, directory)
+
+
+def _disks(files: HostFiles, function: PciFunction, directory: str) -> Iterator[Hold]:
+    """Yield what is on its block devices, and what they are part of: LVM, RAID, encryption."""
+    used, _ = read_disks(files)
+    for place in used.get(function.address, ()):
+        yield Hold(HoldKind.DISK, f"carries {place}")
+    for name in files.names(_BLOCK_DEVICES):
+        path = behind(files, f"{_BLOCK_DEVICES}/{name}") or ""
+        if path.startswith(f"{directory}/"):
+            for holder in files.names(f"{path}/holders"):
+                yield Hold(HoldKind.DISK, f"has {name}, which is part of {holder}")

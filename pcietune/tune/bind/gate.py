@@ -1,0 +1,34 @@
+"""The gate: VFIO gets what the profile names, once that is as the profile wants it."""
+
+from collections.abc import Callable
+
+from pcietune.model.binding import Bound
+from pcietune.model.function import PciFunction
+from pcietune.tune.bind.candidates import policy_of, wanted
+from pcietune.tune.bind.judge import Judged, judge
+from pcietune.tune.bind.run import bind
+from pcietune.tune.bind.scene import Scene
+
+
+def gate(scene: Scene, *, stop: Callable[[], bool]) -> Bound:
+    """Bind what the profile names and no driver has; apply takes nothing from a driver.
+
+    Where the profile names a unit to wait for, a function gets its override only, which keeps
+    other drivers off.
+
+    Args:
+        scene: What decides, and what does it.
+        stop: Asked before each function whether to stop.
+    """
+    return bind(scene, look(scene), stop=stop, probes=lambda f: _probes(scene, f))
+
+
+def look(scene: Scene) -> list[Judged]:
+    """Return what the gate would do now."""
+    functions = wanted(scene.host, scene.audited)
+    asked = {function.address for function in functions}
+    return judge(scene, functions, asked, takes=False, probes=lambda f: _probes(scene, f))
+
+
+def _probes(scene: Scene, function: PciFunction) -> bool:
+    return policy_of(scene.audited, function).after is None

@@ -1,0 +1,152 @@
+"""Bind what was judged, or take it back, unit by unit: all of a unit or none of it."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from pcietune.address import PciAddress
+from pcietune.errors import (
+    InconsistentHostError,
+    InUseError,
+    NotPermittedError,
+    PcietuneError,
+    RolledBackError,
+)
+from pcietune.model.binding import GIVEN, Binding, BindState, Bound
+from pcietune.model.function import PciFunction
+from pcietune.tune.bind.hand import Handed, begin, give, take_back, undo
+from pcietune.tune.bind.judge import Judged, is_open
+from pcietune.tune.bind.judge_release import may_go
+from pcietune.tune.bind.scene import Scene, override_of
+
+_TRY = "pcietune vfio show says how it is now"
+
+
+def bind(
+    scene: Scene,
+    units: Iterable[Judged],
+    *,
+    stop: Callable[[], bool],
+    probes: Callable[[PciFunction], bool] = lambda _: True,
+) -> Bound:
+    """Bind every unit that nothing stands against; tell of all of them.
+
+    A unit in which a step fails is put back as it was, and the next one is begun; but what the
+    kernel does not permit would meet every unit, so it ends the run.
+
+    Args:
+        scene: What decides, and what does it.
+        units: As they were judged a moment ago.
+        stop: Asked before each function whether to stop; then everything of this run is undone.
+        probes: Whether a function is to be bound at once, or only to have its override.
+    """
+
+    def act(handed: Handed) -> None:
+        whole = probes(handed.function)
+        if whole:
+            scene.drivers.load(handed.binding.vfio_driver)
+        give(handed, scene, probes=whole)
+
+    run = _Run(scene, act, stop)
+    for unit in units:
+        run.take_on(unit, [b for b in unit if b.state not in GIVEN] if is_open(unit) else [])
+    return run.end(BindState.WAITING)
+
+
+def release(scene: Scene, units: Iterable[Judged], *, stop: Callable[[], bool]) -> Bound:
+    """Take every unit back from VFIO that nothing stands against; as ``bind``."""
+    run = _Run(scene, lambda handed: take_back(handed, scene), stop)
+    for unit in units:
+        run.take_on(
+            unit, [b for b in unit if b.state is not BindState.FREE] if may_go(unit) else []
+        )
+    return run.end(BindState.FREE)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run at work."""
+
+    scene: Scene
+    act: Callable[[Handed], None]
+    stop: Callable[[], bool]
+    bound: Bound = field(default_factory=Bound)
+    seen: list[Binding] = field(default_factory=list)
+    done: list[Handed] = field(default_factory=list)
+    failed: dict[PciAddress, PcietuneError] = field(default_factory=dict)
+    ended: bool = False
+
+    def take_on(self, unit: Judged, due: list[Binding]) -> None:
+        """Act on what is due of a unit, on all of it or none."""
+        self.seen += unit
+        if not due or self.ended:
+            return
+        begun: list[Handed] = []
+        try:
+            for binding in due:
+                if self.stop():
+                    self.bound.interrupted = self.ended = True
+                    break
+                handed = begin(binding, self.scene)
+                begun.append(handed)
+                self.act(handed)
+        except PcietuneError as error:
+            told = self._roll_back(begun, error)
+            self.bound.errors.append(told)
+            self.failed |= dict.fromkeys((b.function.address for b in due), told)
+            self.ended = isinstance(error, NotPermittedError)
+            return
+        except BaseException:  # whatever it is must not leave a unit half bound
+            _undo(begun, self.scene)
+            raise
+        self.done += begun
+
+    def end(self, goal: BindState) -> Bound:
+        """Return what became of all; ``goal`` is the state of what was acted on, but not bound."""
+        if self.bound.interrupted:
+            stuck = _undo(self.done, self.scene)
+            self.done.clear()
+            if stuck:
+                told = f"interrupted; undoing failed: {'; '.join(stuck)}"
+                self.bound.errors.append(InconsistentHostError(told, hint=_TRY))
+        acted = {handed.function.address for handed in self.done}
+        after = [self._after(binding, goal, acted) for binding in self.seen]
+        self.bound.bindings = tuple(sorted(after, key=lambda b: b.function.address))
+        self.bound.changed = any(handed.begun for handed in self.done)
+        return self.bound
+
+    def _roll_back(self, begun: list[Handed], error: PcietuneError) -> PcietuneError:
+        changed = any(handed.begun for handed in begun)
+        stuck = _undo(begun, self.scene)
+        if stuck:
+            return InconsistentHostError(
+                f"{error}; undoing failed too: {'; '.join(stuck)}", hint=_TRY
+            )
+        if not changed or isinstance(error, InUseError):
+            return error
+        return RolledBackError(f"{error}; all is as it was found", hint=error.hint)
+
+    def _after(self, binding: Binding, goal: BindState, acted: Collection[PciAddress]) -> Binding:
+        """Return a binding as it is now."""
+        function = binding.function
+        try:
+            state = self.scene.host.state_again(function)
+        except PcietuneError as vanished:
+            return replace(binding, driver=None, state=BindState.BLOCKED, why=(str(vanished),))
+        now = replace(
+            binding,
+            driver=self.scene.drivers.driver(function),
+            override=override_of(self.scene.host, function),
+        )
+        error = self.failed.get(function.address)
+        if error is not None:
+            return replace(now, state=BindState.FAILED, why=(str(error),))
+        if function.address not in acted:
+            return now
+        if state.vfio:
+            return replace(now, state=BindState.BOUND, why=())
+        return replace(now, state=goal)
+
+
+def _undo(begun: list[Handed], scene: Scene) -> list[str]:
+    """Undo all, last first; return what could not be."""
+    return [stuck for handed in reversed(begun) if (stuck := undo(handed, scene)) is not None]
