@@ -29,7 +29,9 @@ def applied(outcome: Outcome) -> Iterable[str]:
     """Yield what was written, rolled back and held back."""
     if outcome.only_judges and outcome.audit is not None:
         yield ""
-        yield f"nothing was written: this run is unattended, and enforce is {outcome.enforce}"
+        held = None if outcome.guard is None else outcome.guard.why_held
+        why = held or f"enforce is {outcome.enforce}"
+        yield f"nothing was written: this run is unattended, and {why}"
     if outcome.applied is None or outcome.plan is None:
         return
     yield ""
