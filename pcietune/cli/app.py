@@ -22,6 +22,7 @@ from pcietune.cli import (
     show,
     status,
     topo,
+    watch,
 )
 from pcietune.cli.interrupts import all_alike_from_now_on, ignored_from_now_on
 from pcietune.errors import ExitCode, PcietuneError
@@ -44,6 +45,7 @@ app.command()(audit.audit)
 app.command()(plan.plan)
 app.command()(apply.apply)
 app.command()(restore.restore)
+app.command()(watch.watch)
 app.command()(mode.mode)
 app.command()(topo.topo)
 app.command()(groups.groups)

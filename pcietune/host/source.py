@@ -40,7 +40,7 @@ def open_host(sources: Sequence[Path] | None, *, copied: bool = False) -> Iterat
         NotPermittedError: It may not be read.
     """
     if not sources:
-        yield SysfsHost(HostFiles(_LIVE_ROOT, recorded=False))
+        yield live_host()
         return
     if len(sources) == 1 and not copied and _is_directory(sources[0]):
         yield _recorded(sources[0], sources[0])
@@ -48,6 +48,11 @@ def open_host(sources: Sequence[Path] | None, *, copied: bool = False) -> Iterat
     with temporary_directory() as temporary:
         root = temporary / "host"
         yield _recorded(root, _lay_out(sources, root))
+
+
+def live_host() -> SysfsHost:
+    """Return the host that pcietune runs on, of which nothing was read yet."""
+    return SysfsHost(HostFiles(_LIVE_ROOT, recorded=False))
 
 
 def is_recording(source: Path) -> bool:

@@ -7,6 +7,11 @@ import msgspec
 from pcietune.report.printable import printable
 from pcietune.tune.watch.notice import GOOD, Notice
 
+MESSAGE_ID = "7a4e771a3de04b78a3423ca1ba3aaa18"
+"""``MESSAGE_ID`` of all that watch tells."""
+
+_WARNING, _INFO = "4", "6"  # syslog(3)
+
 
 class NoticeDocument(msgspec.Struct, omit_defaults=True):
     """One line of ``pcietune watch --json``; it may gain keys.
@@ -47,6 +52,16 @@ def json_line(notice: Notice, time: datetime) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def is_good(notice: Notice) -> bool:
-    """Return whether a notice needs nobody's attention."""
-    return notice.kind in GOOD
+def entry(notice: Notice) -> dict[str, str]:
+    """Return a notice as an entry of systemd's journal."""
+    where = {"ADDRESS": notice.address, "LOCATION": notice.location}
+    fields = {name: value for name, value in where.items() if value is not None}
+    fields |= {name.upper(): value for name, value in notice.facts.items()}
+    return {
+        "MESSAGE": line(notice),
+        "MESSAGE_ID": MESSAGE_ID,
+        "PRIORITY": _INFO if notice.kind in GOOD else _WARNING,
+        "SYSLOG_IDENTIFIER": "pcietune",
+        "PCIETUNE_KIND": notice.kind,
+        **{f"PCIETUNE_{name}": value for name, value in fields.items()},
+    }

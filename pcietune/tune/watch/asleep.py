@@ -42,13 +42,19 @@ def is_asleep(host: HostAccess, port: PciFunction) -> bool:
     )
 
 
-def let_sleep(host: HostAccess) -> Callable[[PciAddress], None]:
-    """Return what raises ConfigSpaceError where a read of a function would wake something."""
+def let_sleep(
+    host: HostAccess, left_alone: Callable[[PciAddress], None]
+) -> Callable[[PciAddress], None]:
+    """Return what raises ConfigSpaceError where a read of a function would wake something.
+
+    ``left_alone`` is then told the function.
+    """
     functions = {function.address: function for function in host.functions()}
 
     def check(address: PciAddress) -> None:
         found = sleeper(host, functions, functions[address])
         if found is not None:
+            left_alone(address)
             raise ConfigSpaceError(
                 f"{address} is not looked at: {found.address} sleeps and is not woken for it"
             )

@@ -6,7 +6,6 @@ when: pci_std_enable_acs() sets SrcValid, ReqRedir, CmpltRedir and UpstreamFwd, 
 offered, and clears nothing (drivers/pci/pci.c).
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +16,6 @@ from pcietune.tune.vfio_use import ISOLATION
 from pcietune.tune.watch.sight import Sight
 
 _BINDS_SET_ACS = (7, 0)
-_RELEASE = re.compile(r"(\d+)\.(\d+)")
 
 
 class Cause(StrEnum):
@@ -42,7 +40,7 @@ class Evidence:
         before: The port as it was seen before.
         after: The port as it is seen now.
         events: What udev told meanwhile of the port and of what is above it.
-        release: The kernel's release: ``6.12.0-amd64``.
+        kernel: Major and minor number of the kernel's release; None if not known.
         recorded: Controls that the undo record says pcietune left as they are now.
         alone: Whether other ports of the same switch kept their words, which a reset of the switch
             would have taken, too; None if it has no others, or they could not be read.
@@ -51,7 +49,7 @@ class Evidence:
     before: Sight
     after: Sight
     events: Sequence[DeviceEvent]
-    release: str
+    kernel: tuple[int, int] | None
     recorded: AcsControl
     alone: bool | None
 
@@ -118,17 +116,12 @@ def _bound(evidence: Evidence) -> bool:
         event.action is Action.BIND and event.address == evidence.after.port.address
         for event in evidence.events
     )
-    return own and evidence.only_added and _version(evidence.release) >= _BINDS_SET_ACS
+    return own and evidence.only_added and (evidence.kernel or (0, 0)) >= _BINDS_SET_ACS
 
 
 def _can_be_reset(evidence: Evidence) -> bool:
     """A root port is reset with the whole host only; and a reset spares no port of a switch."""
     return bool(evidence.after.port.ports) and evidence.alone is not True
-
-
-def _version(release: str) -> tuple[int, int]:
-    found = _RELEASE.match(release)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 ROWS = (

@@ -25,7 +25,10 @@ class Repairs:
     """
 
     plan: Plan
-    paused: tuple[Want, ...]
+    paused: tuple[Want, ...] = ()
+
+
+NO_REPAIRS = Repairs(Plan())
 
 
 def repairs(host: HostAccess, audited: Audit, back_off: BackOff, now: float) -> Repairs:
@@ -37,7 +40,7 @@ def repairs(host: HostAccess, audited: Audit, back_off: BackOff, now: float) -> 
     wants = wants_of(everything.steps)
     paused = [want for want in wants if not back_off.may_repair(want, now)]
     if not paused:
-        return Repairs(everything, ())
+        return Repairs(everything)
     left = replace(
         audited,
         bits=tuple(b for b in audited.bits if not _waits(b.finding, paused)),

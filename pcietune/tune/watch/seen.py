@@ -1,6 +1,7 @@
 """What earlier looks saw, and what is told of the differences."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
@@ -28,16 +29,16 @@ class Look:
         asleep: Functions that were not read since something slept.
         events: What udev told since the last look.
         whole: Whether all switch groups were looked at.
-        release: The kernel's release.
+        kernel: Major and minor number of the kernel's release; None if not known.
         record: The undo record of this boot; None if there is none or it is not known.
     """
 
     audit: Audit
     sights: Mapping[str, Sight]
-    asleep: Collection[PciAddress]
+    asleep: AbstractSet[PciAddress]
     events: Sequence[DeviceEvent]
     whole: bool
-    release: str
+    kernel: tuple[int, int] | None
     record: UndoRecord | None
 
 
@@ -110,7 +111,7 @@ class Seen:
             before=before,
             after=after,
             events=events,
-            release=look.release,
+            kernel=look.kernel,
             recorded=_recorded(look.record, after),
             alone=self._is_alone(after, look),
         )

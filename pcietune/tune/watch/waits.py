@@ -27,6 +27,11 @@ class Waits:
     def __bool__(self) -> bool:
         return bool(self.users or self.sleepers)
 
+    def and_also(self, others: "Waits") -> "Waits":
+        """Return these and others, each once."""
+        users = dict.fromkeys((*self.users, *others.users))
+        return Waits(tuple(users), tuple(dict.fromkeys((*self.sleepers, *others.sleepers))))
+
     def ended(self, host: HostAccess) -> bool:
         """Return whether one of them let go, woke or vanished; costs no configuration cycle."""
         return any(not _in_use(host, user) for user in self.users) or any(

@@ -1,0 +1,103 @@
+"""One repair of watch: what apply would write unattended, but for what must wait."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pcietune.cli.changing import Changing
+from pcietune.cli.examining import Examined, examined
+from pcietune.cli.judging import collecting
+from pcietune.cli.keeping import leave_policy
+from pcietune.errors import PcietuneError
+from pcietune.host.run.lock import locked
+from pcietune.host.sysfs import SysfsHost
+from pcietune.model.plan import PlannedStep
+from pcietune.report.written import line, writes
+from pcietune.tune.change.channels import check_ways
+from pcietune.tune.watch.back_off import BackOff
+from pcietune.tune.watch.notice import Notice, NoticeKind, about
+from pcietune.tune.watch.repairs import note_repairs, repairs
+from pcietune.tune.watch.seen import Seen
+
+_LOCK_WAIT_S = 0.5  # then it is tried again later, so that a signal to end is heard in time
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """How a repair went.
+
+    Attributes:
+        notices: What to tell.
+        errors: What kept it from being made, or ended it.
+    """
+
+    notices: list[Notice]
+    errors: list[PcietuneError]
+
+
+def repair(host: SysfsHost, seen: Seen, back_off: BackOff, clock: Callable[[], float]) -> Repaired:
+    """Judge the whole host again under the lock, write what may be written now, and judge anew.
+
+    What was begun is ended, whatever signal comes: a switch group's writes take no time. The
+    policy of the udev hook is left as apply leaves it.
+    """
+    errors: list[PcietuneError] = []
+    try:
+        with locked(host.files, "watch", wait_s=_LOCK_WAIT_S, on_wait=lambda _: None):
+            with examined(host) as found:
+                notices = _repair(found, seen, back_off, clock)
+            return Repaired(notices, found.outcome.errors)
+    except PcietuneError as error:
+        errors.append(error)
+    return Repaired([], errors)
+
+
+def _repair(
+    found: Examined, seen: Seen, back_off: BackOff, clock: Callable[[], float]
+) -> list[Notice]:
+    outcome = found.outcome
+    look = found.look((), whole=True)
+    if outcome.audit is None or look is None or not found.may_write:
+        return []
+    notices = seen.tell(look)
+    with collecting(outcome):
+        outcome.plan = repairs(found.host, outcome.audit, back_off, clock()).plan
+        changing = Changing(found.host, outcome.audit, outcome.plan)
+        if changing.needed:
+            check_ways(found.host, outcome.plan)
+            changing.carry_out(outcome, stop=lambda: False, progress=lambda _: None)
+            notices += _made(found, back_off, clock())
+        leave_policy(found.host, outcome.audit, enforce=True)
+    after = found.look((), whole=True)
+    if after is not None:
+        seen.adopt(after)
+    return notices
+
+
+def _made(found: Examined, back_off: BackOff, now: float) -> list[Notice]:
+    applied, planned = found.outcome.applied, found.outcome.plan
+    if applied is None or planned is None:
+        return []
+    notices = [
+        about(
+            written.function,
+            NoticeKind.REPAIRED,
+            f"repaired {line(written).partition('  ')[2]}, reads {written.readback}",
+            register=written.register,
+            old=written.old,
+            new=written.new,
+            readback=written.readback or "",
+        )
+        for written in writes(found.outcome)
+    ]
+    notices += [
+        Notice(NoticeKind.FAILED, f"switch group {each.group}: {each.error}", location=each.group)
+        for each in applied.failures
+    ]
+    failed = {failure.group for failure in applied.failures}
+    tried: list[PlannedStep] = [
+        *(done.planned for done in applied.kept),
+        *(done.planned for done in applied.switched),
+        *(held.planned for held in applied.held),
+        *(step for step in planned.steps if step.group in failed),
+    ]
+    return [*notices, *note_repairs(tried, back_off, now)]

@@ -1,0 +1,231 @@
+"""``pcietune watch`` at work: wait, look, repair, tell."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pcietune.cli.examining import Examined, examined
+from pcietune.cli.repairing import repair
+from pcietune.errors import ExitCode, NotPermittedError, PcietuneError, SwitchedOffError
+from pcietune.host.sysfs import SysfsHost
+from pcietune.model.device_event import Action, EventSource
+from pcietune.tune.audit.audit import Audit
+from pcietune.tune.watch.back_off import BackOff
+from pcietune.tune.watch.batch import Concern
+from pcietune.tune.watch.concerned import concerned_groups
+from pcietune.tune.watch.notice import Notice, NoticeKind
+from pcietune.tune.watch.repairs import NO_REPAIRS, Repairs, deferred, repairs
+from pcietune.tune.watch.schedule import Schedule
+from pcietune.tune.watch.seen import Seen
+from pcietune.tune.watch.waits import NO_WAITS, Waits, waits
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What watch is given.
+
+    Attributes:
+        open_host: Returns the host, of which nothing was read yet.
+        events: Where events come from.
+        clock: Returns the time, in seconds; it never goes back.
+        look_asked: Returns whether somebody asked for a look since it was last called.
+        tell: Told each notice.
+        status: Told in a few words how things are, after each look at everything.
+    """
+
+    open_host: Callable[[], SysfsHost]
+    events: EventSource
+    clock: Callable[[], float]
+    look_asked: Callable[[], bool]
+    tell: Callable[[Notice], None]
+    status: Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was told and still holds, so that it is told once."""
+
+    troubles: frozenset[str] = frozenset()
+    deferred: frozenset[str] = frozenset()
+    watching: str = ""
+
+
+@dataclass(slots=True)
+class _Last:
+    """The last look at everything: its host costs nothing but attributes from then on."""
+
+    host: SysfsHost | None = None
+    audit: Audit | None = None
+    waits: Waits = NO_WAITS
+
+
+class Watching:
+    """Keeps one host as its profile wants it; its memory is bounded by the host's fabric."""
+
+    def __init__(self, surroundings: Surroundings, interval_s: float) -> None:
+        """Look at nothing yet.
+
+        Args:
+            surroundings: What it is given.
+            interval_s: How long after a look at everything the next is due at the latest.
+        """
+        self._given = surroundings
+        self._schedule = Schedule(interval_s, surroundings.clock())
+        self._seen = Seen()
+        self._back_off = BackOff()
+        self._told = _Told()
+        self._last = _Last()
+
+    def begin(self) -> None:
+        """Take the first look, and repair what it finds.
+
+        Raises:
+            PcietuneError: This host cannot be looked after: pcietune is switched off here, the
+                settings or profiles cannot be used, or this user may not read registers.
+        """
+        if not self._given.open_host().privileged:
+            raise NotPermittedError("watch reads registers", hint="run pcietune as root")
+        errors = self._look(Concern(whole=True))
+        fatal = [e for e in errors if self._last.audit is None or isinstance(e, SwitchedOffError)]
+        if fatal:
+            code = ExitCode.of_several([error.exit_code for error in fatal])
+            raise next(error for error in fatal if error.exit_code is code)
+        self._tell_troubles(errors)
+
+    def turn(self) -> None:
+        """Wait for what comes next, and do what is due then.
+
+        Raises:
+            NotPermittedError: Events cannot be heard any more.
+        """
+        given, schedule = self._given, self._schedule
+        now = given.clock()
+        if given.look_asked():
+            schedule.look_at_all(now)
+        heard = given.events.wait(schedule.sleep_s(now))
+        now = given.clock()
+        schedule.hear(heard, now)
+        if heard.lost:
+            self._tell(NoticeKind.REMARK, "events were lost: everything is looked at")
+        concern = schedule.concern(now)
+        if concern is not None:
+            self._tell_troubles(self._look(concern))
+        elif schedule.check_is_due(now) and self._waits_ended():
+            schedule.look_at_all(now)
+
+    def _look(self, concern: Concern) -> list[PcietuneError]:
+        groups = self._groups(concern)
+        if groups is not None and not groups:
+            return []
+        whole = groups is None
+        with examined(self._given.open_host(), groups) as found:
+            look = found.look(concern.events, whole=whole)
+            for notice in () if look is None else self._seen.tell(look):
+                self._given.tell(notice)
+            todo = self._todo(found)
+            self._remember(found, todo, whole=whole)
+        errors, failed = found.outcome.errors, False
+        if found.may_write and (todo.plan.steps or _comes(concern)):
+            repaired = repair(
+                self._given.open_host(), self._seen, self._back_off, self._given.clock
+            )
+            for notice in repaired.notices:
+                self._given.tell(notice)
+                failed |= notice.kind is NoticeKind.FAILED
+            errors = repaired.errors
+        if whole:
+            self._tell_watching(found)
+        now = self._given.clock()
+        self._schedule.looked(
+            now,
+            whole=whole,
+            again=bool(errors or found.unread) or failed,
+            paused_until=self._back_off.next_end(todo.paused, now),
+        )
+        return errors
+
+    def _groups(self, concern: Concern) -> frozenset[str] | None:
+        """Return the names of the switch groups to look at; None for all."""
+        audited = self._last.audit
+        if concern.whole or audited is None:
+            return None
+        return concerned_groups(concern.events, audited.fabric, audited.groups)
+
+    def _todo(self, found: Examined) -> Repairs:
+        audited = found.outcome.audit
+        if audited is None:
+            return NO_REPAIRS
+        return repairs(found.host, audited, self._back_off, self._given.clock())
+
+    def _remember(self, found: Examined, todo: Repairs, *, whole: bool) -> None:
+        """Keep what the next looks and checks need, and tell what is deferred since now."""
+        audited = found.outcome.audit
+        if audited is None:
+            return
+        if whole:
+            self._last = _Last(found.host, audited)
+            self._back_off.keep({(f.subject.path, f.id) for f in audited.findings})
+        waiting = waits(found.host, audited.fabric, todo.plan, found.asleep)
+        self._last.waits = waiting if whole else self._last.waits.and_also(waiting)
+        self._schedule.waits = bool(self._last.waits)
+        notices = {notice.text: notice for notice in deferred(todo.plan.deferred)}
+        for text in notices.keys() - self._told.deferred:
+            self._given.tell(notices[text])
+        kept = frozenset() if whole else self._told.deferred
+        self._told.deferred = kept | frozenset(notices)
+
+    def _waits_ended(self) -> bool:
+        """Return whether something was let go or woke, of which no event tells."""
+        last = self._last
+        return last.host is not None and last.waits.ended(last.host)
+
+    def _tell_troubles(self, errors: Sequence[PcietuneError]) -> None:
+        """Tell what keeps the host from being judged or repaired, once while it lasts."""
+        texts = {str(error): error for error in errors}
+        for text, error in texts.items():
+            if text not in self._told.troubles:
+                hint = f"; try: {error.hint}" if error.hint else ""
+                self._given.tell(Notice(NoticeKind.TROUBLE, f"{text}{hint}"))
+        if self._told.troubles and not texts:
+            self._tell(NoticeKind.REMARK, "what kept this host from being looked after is mended")
+        self._told.troubles = frozenset(texts)
+
+    def _tell_watching(self, found: Examined) -> None:
+        """Tell how the host is judged, where that is not as it was."""
+        text = watching_text(found)
+        if text != self._told.watching:
+            self._told.watching = text
+            self._tell(NoticeKind.WATCHING, text)
+        waiting = len(self._told.deferred)
+        self._given.status(
+            f"{len(found.failing)} findings failed, {len(found.unread)} could not be judged, "
+            f"{waiting} steps wait"
+        )
+
+    def _tell(self, kind: NoticeKind, text: str) -> None:
+        self._given.tell(Notice(kind, text))
+
+
+def watching_text(found: Examined) -> str:
+    """Return in one line what is watched, and whether anything is written."""
+    outcome = found.outcome
+    audited = outcome.audit
+    if audited is None:
+        return "no GPU is here" if outcome.nothing_here else "this host cannot be judged"
+    if outcome.disabled is not None:
+        does = f"nothing is written: switched off, {outcome.disabled}"
+    elif found.may_write:
+        does = "what the profile may set is repaired"
+    elif outcome.guard is not None and outcome.guard.why_held is not None:
+        does = f"nothing is written: {outcome.guard.why_held}"
+    else:
+        does = "nothing is written: enforce is audit"
+    count = len(audited.groups)
+    return (
+        f"watching {count} switch group{'' if count == 1 else 's'} by profile "
+        f"{audited.profile.name}, mode {audited.mode}: {does}"
+    )
+
+
+def _comes(concern: Concern) -> bool:
+    """Return whether a function was added, which the udev hook's policy may not know yet."""
+    return any(event.action is Action.ADD for event in concern.events)
