@@ -40,19 +40,19 @@ def booted(machine: Machine) -> Iterator[Guest]:
     """
     with tempfile.TemporaryDirectory(prefix=f"bench-{machine.name}-") as name:
         directory = Path(name)
-        images = _images(directory)
+        images = _images(machine, directory)
         guest = _boot(machine, images, directory)
         with contextlib.closing(guest.qemu):
             yield guest
 
 
-def _images(directory: Path) -> Images:
+def _images(machine: Machine, directory: Path) -> Images:
     kernel = find_kernel()
     system = find_guest_system()
     initrd = directory / "initrd"
     initrd.write_bytes(make_initrd(kernel, system))
     code = directory / "code.squashfs"
-    make_code_disk(code)
+    make_code_disk(machine, code)
     return Images(kernel.image, initrd, [system.disk, kernel.modules_disk, code])
 
 

@@ -4,6 +4,7 @@ Files lie at the same absolute paths as on this machine. A copy that is made for
 less than a shared directory: under emulation each look at a file over 9p takes a millisecond.
 """
 
+import io
 import os
 import re
 import sysconfig
@@ -15,6 +16,9 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from bench import systemd_parts
+from bench.installation import installed
+from bench.machine import Machine
 from bench.squashfs import pack_files
 
 CHECKOUT = Path(__file__).parents[2]
@@ -23,32 +27,49 @@ PYTHON_PATH = [str(CHECKOUT), str(SITE_PACKAGES)]
 
 _GUEST_PARTS = Path(__file__).parent / "guest_parts"
 _IN_GUEST = {
-    "start": "bench/start",
     "agent.py": "bench/agent.py",
     "bench-doorbell": "usr/local/bin/bench-doorbell",
     "modprobe.conf": "etc/modprobe.d/bench.conf",
 }
 
 
-def make_code_disk(image: Path) -> None:
-    """Make the image.
+def make_code_disk(machine: Machine, image: Path) -> None:
+    """Make the image for a machine.
 
     Raises:
         CacheError: mksquashfs failed or is not installed.
     """
-    pack_files(_add_files, image)
+    pack_files(lambda archive: _add_files(machine, archive), image)
 
 
-def _add_files(archive: tarfile.TarFile) -> None:
-    for name, path in _IN_GUEST.items():
+def _add_files(machine: Machine, archive: tarfile.TarFile) -> None:
+    start = "start-systemd" if machine.systemd else "start"
+    for name, path in {start: "bench/start", **_IN_GUEST}.items():
         archive.add(_GUEST_PARTS / name, path, filter=_program)
+    if machine.systemd:
+        for path, content in systemd_parts.files().items():
+            _add_text(archive, path, content)
+        installation = installed()
+        archive.add(installation.root / "usr", "usr", filter=_root_owned)
+        for path, target in systemd_parts.links(machine.enabled, installation.units()).items():
+            link = tarfile.TarInfo(path.lstrip("/"))
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            archive.addfile(link)
+    for path, content in machine.files.items():
+        _add_text(archive, path, content)
     archive.add(CHECKOUT, filter=_of_checkout)
     for package in _needed_distributions():
         for file in package.files or []:
             # Commands lie in ../../../bin.
-            installed = Path(os.path.normpath(str(package.locate_file(file))))
-            if installed.is_file() and installed.is_relative_to(SITE_PACKAGES):
-                archive.add(installed, filter=_root_owned)
+            place = Path(os.path.normpath(str(package.locate_file(file))))
+            if place.is_file() and place.is_relative_to(SITE_PACKAGES):
+                archive.add(place, filter=_root_owned)
+
+
+def _add_text(archive: tarfile.TarFile, path: str, content: str) -> None:
+    member = tarfile.TarInfo(path.lstrip("/"))
+    member.mode, member.size = 0o644, len(content.encode())
+    archive.addfile(member, io.BytesIO(content.encode()))
 
 
 def _needed_distributions() -> Iterator[Distribution]:

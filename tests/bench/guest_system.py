@@ -9,7 +9,10 @@ from bench.cache import cached, command
 from bench.squashfs import pack_tree
 
 _SUITE = "bookworm"
-_PACKAGES = ["busybox-static", "kmod", "pciutils", "python3", "strace", "udev"]
+_PACKAGES = [
+    *("busybox-static", "driverctl", "iproute2", "kmod", "pciutils"),
+    *("python3", "strace", "systemd", "systemd-sysv", "udev"),
+]
 _NOT_NEEDED = ["usr/share/doc", "usr/share/locale", "usr/share/man", "var/cache/apt"]
 _RECIPE = "1"  # to be raised when the code below makes something else of the same packages
 

@@ -176,6 +176,10 @@ class Machine(_Strict, frozen=True):
         device_tlb: Whether the IOMMU can answer ATS requests (Intel: bit 2 of ecap).
         append: Words added to the kernel's command line.
         dmi: None: QEMU's own.
+        systemd: Whether systemd boots it, with pcietune as ``make install`` puts it; if not, it has
+            no init system.
+        enabled: Units that systemd starts by itself.
+        files: Content of files that the machine's owner wrote, by path.
     """
 
     name: Name
@@ -187,6 +191,9 @@ class Machine(_Strict, frozen=True):
     port_pm: bool = False
     append: list[str] = []
     dmi: Dmi | None = None
+    systemd: bool = False
+    enabled: list[str] = []
+    files: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         names = [name for root in self.roots for name in _names(root.ports) if name]

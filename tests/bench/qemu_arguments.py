@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import kernel_trace
 from bench.fabric import Fabric
 from bench.machine import Machine
 
@@ -47,10 +48,12 @@ def machine_arguments(
     """
     # One thread emulates all processors: a thread for each made early boots panic and QEMU crash
     # now and then, and was no faster on two cores.
-    append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *machine.append]
+    traced = kernel_trace.KERNEL_WORDS if machine.systemd else []
+    append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *traced, *machine.append]
     return [
         *("qemu-system-x86_64", "-machine", "q35,kernel-irqchip=split"),
-        *("-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(machine.numa_nodes)),
+        *("-accel", "tcg,thread=single", "-cpu", _processor(machine)),
+        *("-smp", str(machine.numa_nodes)),
         *("-m", f"{machine.memory_mb}M", *_numa_arguments(machine)),
         *("-nodefaults", "-display", "none", "-no-reboot", "-S", "-uuid", nonce),
         *("-serial", f"file:{console}"),
@@ -63,6 +66,11 @@ def machine_arguments(
         *fabric.host_bridges,
         *(argument for function in fabric.functions for argument in function.arguments),
     ]
+
+
+def _processor(machine: Machine) -> str:
+    """Where systemd boots, units ask it whether the machine is virtual, and are told no."""
+    return "max,-hypervisor" if machine.systemd else "max"
 
 
 def _numa_arguments(machine: Machine) -> Iterator[str]:
