@@ -19,6 +19,7 @@ from pcietune.tune.ats.disproved import with_disproofs
 from pcietune.tune.ats.judge_ats import JudgedAts
 from pcietune.tune.audit.duties import modes_of, on_bare_metal, serving_vms
 from pcietune.tune.audit.judge_acs_override import judge_acs_override
+from pcietune.tune.audit.judge_binding import judge_binding
 from pcietune.tune.audit.judge_iommu import judge_iommu
 from pcietune.tune.audit.judge_kernel import judge_kernel
 from pcietune.tune.audit.judge_kernel_log import judge_kernel_log
@@ -142,7 +143,8 @@ def audit(
     findings += judge_owners(host, fabric, guests, policy, memory.owners)
     findings += judge_order(host, fabric, guests, memory.stamps, memory.owners)
     findings += judge_kernel_log(fabric, roles, memory.log)
-    findings = [asked(finding) for finding in findings]
+    findings = [_weighed(asked(finding), profile) for finding in findings]
+    findings += map(asked, judge_binding(host, fabric, yardstick, roles, findings))
     findings += judge_waivers(findings, yardstick.waivers, yardstick.today)
     findings = [_weighed(finding, profile) for finding in findings]
     findings = select(findings, yardstick.selection, paths)

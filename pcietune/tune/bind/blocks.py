@@ -11,7 +11,8 @@ from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import FabricPlan
 from pcietune.model.vfio_drivers import names_vfio_driver
 from pcietune.tune.audit.concerning import standing_against
-from pcietune.tune.bind.candidates import duty_of, policy_of, role_of
+from pcietune.tune.audit.handed_over import duty_of
+from pcietune.tune.bind.candidates import policy_of, role_of
 from pcietune.tune.bind.scene import Scene, override_of
 
 _GIVES_WAY = (None, "pci-stub", "pcieport")
@@ -59,7 +60,7 @@ def _by_decision(
         yield f"is protected: {protected}"
     elif all(role_of(scene.host, audited, each) is None for each in unit):
         yield f"is none of the GPUs, NICs and NVSwitches of profile {audited.profile.name}"
-    duty = duty_of(audited, function)
+    duty = duty_of(audited.fabric, audited.yardstick, function)
     if duty is not ModeName.VM:
         yield f"its duty is {duty}"
     role = role_of(scene.host, audited, function)

@@ -1,50 +1,34 @@
 """Which functions VFIO is to get: those that the profile names, or those that somebody typed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import Attach, ModeName
 from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import VfioPolicy
 from pcietune.tune.audit.audit import Audit
-
-_HANDED_OVER = (RoleName.GPU, RoleName.NIC, RoleName.NVSWITCH)
-
-
-def duty_of(audited: Audit, function: PciFunction) -> ModeName:
-    """Return the duty of a function: its switch group's, else the host's."""
-    top = audited.fabric.topmost_switch(function)
-    return audited.mode if top is None else audited.yardstick.mode_of(top.location)
+from pcietune.tune.audit.handed_over import duty_of, handed_over
 
 
 def policy_of(audited: Audit, function: PciFunction) -> VfioPolicy:
     """Return what is handed to VFIO in a function's duty."""
-    return audited.yardstick.vfio_of(duty_of(audited, function))
+    return audited.yardstick.vfio_of(duty_of(audited.fabric, audited.yardstick, function))
+
+
+def everything(host: HostAccess, audited: Audit) -> list[PciFunction]:
+    """Return what could be handed over, in the order of addresses; nothing that is protected."""
+    return [function for function, _ in _handed_over(host, audited)]
 
 
 def wanted(host: HostAccess, audited: Audit) -> list[PciFunction]:
     """Return the functions that ``vfio.bind`` names, in the order of addresses."""
     return [
         function
-        for function in everything(host, audited)
-        if policy_of(audited, function).binds(role_of(host, audited, function) or RoleName.DPU)
+        for function, role in _handed_over(host, audited)
+        if policy_of(audited, function).binds(role)
     ]
-
-
-def everything(host: HostAccess, audited: Audit) -> list[PciFunction]:
-    """Return what could be handed over: GPUs, NICs or their VFs, and NVSwitches.
-
-    Only where their duty is to serve VMs; and no function that is protected, which has no role.
-    """
-    found: list[PciFunction] = []
-    for address, role in sorted(audited.roles.items()):
-        function = audited.fabric.functions[address]
-        if role in _HANDED_OVER and duty_of(audited, function) is ModeName.VM:
-            found += _handed_over(host, audited, function, audited.profile.roles[role].attach)
-    return sorted(found, key=lambda each: each.address)
 
 
 def named(audited: Audit, names: Iterable[str]) -> list[PciFunction]:
@@ -79,18 +63,5 @@ def role_of(host: HostAccess, audited: Audit, function: PciFunction) -> RoleName
     return None if physical is None else audited.roles.get(physical)
 
 
-def _handed_over(
-    host: HostAccess, audited: Audit, function: PciFunction, attach: Attach
-) -> Sequence[PciFunction]:
-    match attach:
-        case Attach.PF:
-            return (function,)
-        case Attach.MDEV:
-            return ()
-        case Attach.VF:
-            try:
-                virtual = host.state(function).virtual_functions
-            except PcietuneError:
-                return ()
-            functions = audited.fabric.functions
-            return [functions[address] for address in virtual if address in functions]
+def _handed_over(host: HostAccess, audited: Audit) -> list[tuple[PciFunction, RoleName]]:
+    return handed_over(host, audited.fabric, audited.yardstick, audited.roles)
