@@ -20,10 +20,12 @@ def status(
     from pcietune.cli.judging import Request, collecting, decided, describe, judge_by, recognise
     from pcietune.cli.progress import told
     from pcietune.cli.report import print_outcome
+    from pcietune.cli.standing import standing_of
     from pcietune.host.source import open_host
     from pcietune.model.profile import ModeName
     from pcietune.report import next_step, text
     from pcietune.report.outcome import Outcome
+    from pcietune.report.standing import standing
     from pcietune.tune.match.protect import protect
     from pcietune.tune.match.roles import assign_roles
 
@@ -31,6 +33,7 @@ def status(
     request = Request(profile, None if mode is None else ModeName(mode))
     with collecting(outcome), open_host(source) as host, told(host):
         describe(host, outcome)
+        outcome.standing = standing_of(host)
         settings = decided(host, outcome, request.mode)
         fabric = recognise(host, request, settings, outcome)
         if outcome.match is not None:
@@ -43,5 +46,10 @@ def status(
         outcome,
         outcome.status_exit_code(),
         as_json=as_json,
-        sections=(text.heading(outcome), text.status(outcome), next_step.lines(outcome)),
+        sections=(
+            text.heading(outcome),
+            text.status(outcome),
+            standing(outcome),
+            next_step.lines(outcome),
+        ),
     )

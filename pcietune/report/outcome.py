@@ -13,6 +13,7 @@ from pcietune.model.profile import ModeName
 from pcietune.model.protection import Protection
 from pcietune.model.settings import Enforce
 from pcietune.model.severity import Severity
+from pcietune.model.standing import Standing
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.change.apply import Applied
 from pcietune.tune.change.channels import Channels
@@ -35,6 +36,7 @@ class Outcome:
         unattended: Whether nobody typed the command, so that ``enforce`` binds it.
         disabled: Why pcietune is switched off here; None if it is not.
         guard: What the boot-loop guard knows of this boot.
+        standing: How pcietune is set up here; only status asks, and only of a live host.
         nothing_here: Whether the host has no GPU at all.
         protection: What is never touched here.
         audit: The findings; after apply, those of the second look.
@@ -56,6 +58,7 @@ class Outcome:
     unattended: bool = False
     disabled: str | None = None
     guard: BootGuard | None = None
+    standing: Standing | None = None
     nothing_here: bool = False
     protection: Protection | None = None
     audit: Audit | None = None

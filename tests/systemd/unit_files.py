@@ -71,6 +71,10 @@ class Host:
             ["systemctl", f"--root={self.root}", "--quiet", "enable", *names], check=True
         )
 
+    def mask(self, name: str) -> None:
+        """Mask a unit as an administrator does."""
+        subprocess.run(["systemctl", f"--root={self.root}", "--quiet", "mask", name], check=True)
+
     def enabled(self) -> set[str]:
         """Return what is enabled, each as ``target.wants/unit``."""
         made = (self.root / "etc/systemd/system").glob("*.wants/*")
