@@ -13,6 +13,7 @@ from pcietune.cli import (
     audit,
     explain,
     groups,
+    kernel_args,
     mode,
     plan,
     profile,
@@ -47,6 +48,7 @@ app.command()(apply.apply)
 app.command()(restore.restore)
 app.command()(watch.watch)
 app.command()(mode.mode)
+app.command()(kernel_args.kernel_args)
 app.command()(topo.topo)
 app.command()(groups.groups)
 app.command()(record.record)

@@ -1,0 +1,1 @@
+"""The files of boot loaders that make the kernel command line."""
