@@ -77,6 +77,14 @@ def test_what_an_owner_enables_is_started_where_it_belongs(tmp_path: Path) -> No
     }
 
 
+def test_the_first_boot_of_an_image_enables_nothing_of_it(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+
+    host.preset(*ENABLED, BIND, "systemd-pstore.service")
+
+    assert host.enabled() == {"sysinit.target.wants/systemd-pstore.service"}
+
+
 @pytest.mark.parametrize(
     "later",
     [

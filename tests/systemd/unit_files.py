@@ -52,6 +52,10 @@ class Host:
         self.root = root
         shutil.copytree(_DEBIANS, root / _SYSTEM, symlinks=True)
         shutil.copytree(UNITS, root / _SYSTEM, dirs_exist_ok=True)
+        presets = root / "usr/lib/systemd/system-preset"
+        presets.mkdir()
+        for preset in (root / _SYSTEM).glob("*.preset"):
+            preset.rename(presets / preset.name)
 
     def add(self, name: str, text: str) -> None:
         """Add a unit file or a drop-in below the administrator's directory."""
@@ -69,6 +73,12 @@ class Host:
         """Enable units as an administrator does."""
         subprocess.run(
             ["systemctl", f"--root={self.root}", "--quiet", "enable", *names], check=True
+        )
+
+    def preset(self, *names: str) -> None:
+        """Enable units that no preset forbids, as systemd does when an image boots first."""
+        subprocess.run(
+            ["systemctl", f"--root={self.root}", "--quiet", "preset", *names], check=True
         )
 
     def mask(self, name: str) -> None:
