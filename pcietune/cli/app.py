@@ -23,6 +23,7 @@ from pcietune.cli import (
     show,
     status,
     topo,
+    vfio,
     watch,
 )
 from pcietune.cli.interrupts import all_alike_from_now_on, ignored_from_now_on
@@ -55,6 +56,7 @@ app.command()(record.record)
 app.command()(explain.explain)
 app.command()(schema.schema)
 app.add_typer(profile.app, name="profile")
+app.add_typer(vfio.app, name="vfio")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- a callback's signature

@@ -47,12 +47,13 @@ def apply(  # noqa: PLR0913 -- one parameter per option
 
     `pcietune apply --mode vm --from host.tar --to tuned.tar`
     """
+    from pcietune.cli.gating import pass_gate
     from pcietune.cli.judging import Request, collecting
     from pcietune.cli.keeping import leave_policy
     from pcietune.cli.report import print_outcome
     from pcietune.cli.writing import writable_host
     from pcietune.model.profile import ModeName
-    from pcietune.report import findings_text, text, writes_text
+    from pcietune.report import binding, findings_text, text, writes_text
     from pcietune.report.outcome import Outcome
 
     outcome = Outcome(tells_channels=as_json, unattended=unattended)
@@ -71,6 +72,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
             _apply(host, request, outcome, until_it_is_told)
             if outcome.audit is not None and outcome.disabled is None:
                 outcome.kept = leave_policy(host, outcome.audit, enforce=outcome.writes_unattended)
+                pass_gate(host, outcome, until_it_is_told)
         print_outcome(
             outcome,
             outcome.exit_code(),
@@ -78,6 +80,7 @@ def apply(  # noqa: PLR0913 -- one parameter per option
             sections=(
                 text.heading(outcome),
                 writes_text.applied(outcome),
+                binding.gate(outcome),
                 findings_text.findings(outcome, passes=False),
             ),
         )

@@ -32,9 +32,12 @@ class VfioPolicy:
 
     def binds(self, role: RoleName) -> bool:
         """Return whether functions of a role are handed over."""
-        if role is RoleName.NVSWITCH and self.fabric in (FabricPlan.NONE, FabricPlan.HOST_FM):
-            return False
-        return role in self.bind
+        return role in self.bind and self.may_bind(role)
+
+    def may_bind(self, role: RoleName) -> bool:
+        """Return whether they could be: NVSwitches only where a VM is to run them."""
+        in_vm = self.fabric in (FabricPlan.SERVICE_VM, FabricPlan.IN_GUEST)
+        return in_vm or role is not RoleName.NVSWITCH
 
 
 NO_BINDING = VfioPolicy()

@@ -1,4 +1,4 @@
-"""The one JSON document that status, audit, plan, apply and restore print.
+"""The one JSON document that status, audit, plan, apply, restore and vfio print.
 
 It changes only together with ``SCHEMA``, and its JSON Schema is made from these Structs. There are
 no times in it, so that two runs over the same host differ in nothing.
@@ -9,9 +9,11 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from pcietune.model.binding import BindState
 from pcietune.model.finding import RemedyKind, State
 from pcietune.model.platform import Lockdown
 from pcietune.model.profile import ModeName
+from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Enforce
 from pcietune.model.severity import Severity
 from pcietune.tune.change.channels import ChannelState
@@ -159,6 +161,24 @@ class HookDocument(Part):
     ]
 
 
+class BindingDocument(Part):
+    """A function that VFIO has, or is to get; null where something is not known or not there."""
+
+    path: Location
+    address: str
+    id: str
+    role: RoleName | None
+    wanted: Annotated[bool, Meta(description="whether vfio.bind or the command line names it")]
+    driver: str | None
+    override: Annotated[str | None, Meta(description="what driver_override holds")]
+    vfio_driver: Annotated[str, Meta(description="what has it, or would get it")]
+    group: Annotated[int | None, Meta(description="number of its IOMMU group")]
+    state: BindState
+    why: Annotated[list[str], Meta(description="what blocks it, or another remark")]
+    steps: Annotated[list[str], Meta(description="what was done, or would be, as shell commands")]
+    not_known: Annotated[list[str], Meta(description="which keys are null for that reason")]
+
+
 class ErrorDocument(Part):
     """What ended the run, or a switch group, early."""
 
@@ -167,7 +187,7 @@ class ErrorDocument(Part):
 
 
 class Document(Part):
-    """One run of pcietune status, audit, plan, apply or restore."""
+    """One run of pcietune status, audit, plan, apply, restore or vfio."""
 
     schema: Annotated[Literal[1], Meta(description="changes whenever the document's keys do")]
     pcietune: Annotated[str, Meta(description="version of the program")]
@@ -196,7 +216,10 @@ class Document(Part):
     hook: Annotated[
         HookDocument | None, Meta(description="what apply left for udev; null of other commands")
     ]
-    changed: Annotated[bool, Meta(description="whether a register differs now because of this run")]
+    bindings: Annotated[
+        list[BindingDocument], Meta(description="of vfio, and of apply where vfio.bind names any")
+    ]
+    changed: Annotated[bool, Meta(description="whether anything differs now because of this run")]
     disabled: Annotated[str | None, Meta(description="why pcietune is switched off here")]
     guard: Annotated[
         str | None,

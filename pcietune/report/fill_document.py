@@ -7,6 +7,7 @@ from pcietune.errors import PcietuneError
 from pcietune.model.finding import Finding, Value
 from pcietune.model.protection import Protection
 from pcietune.model.settings import Waiver
+from pcietune.report.binding import binding_documents
 from pcietune.report.document import (
     SCHEMA,
     ChannelDocument,
@@ -54,6 +55,7 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         deferred=deferred_documents(outcome),
         residual=residual_documents(outcome),
         hook=_hook(outcome),
+        bindings=binding_documents(outcome),
         changed=outcome.changed,
         disabled=outcome.disabled,
         guard=None if outcome.guard is None else outcome.guard.why_held,

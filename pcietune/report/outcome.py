@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pcietune.errors import ExitCode, PcietuneError
+from pcietune.model.binding import Bound
 from pcietune.model.boot_guard import BootGuard
 from pcietune.model.finding import Finding, Remedy, State
 from pcietune.model.kept_policy import KeptPolicy
@@ -43,6 +44,7 @@ class Outcome:
         plan: What is to be written.
         applied: What was written.
         restoration: What was put back.
+        bound: What VFIO has, and was given or gave back.
         kept: What was left for the udev hook.
         errors: What ended the run early.
         strict: Whether pending counts as a difference.
@@ -65,6 +67,7 @@ class Outcome:
     plan: Plan | None = None
     applied: Applied | None = None
     restoration: Restoration | None = None
+    bound: Bound | None = None
     kept: KeptPolicy | None = None
     errors: list[PcietuneError] = field(default_factory=list)
     strict: bool = False
@@ -78,6 +81,8 @@ class Outcome:
             codes.append(self.applied.exit_code())
         if self.restoration is not None:
             codes.append(self.restoration.exit_code())
+        if self.bound is not None:
+            codes.append(self.bound.exit_code())
         return ExitCode.of_several(codes)
 
     def plan_exit_code(self) -> ExitCode:
@@ -88,6 +93,13 @@ class Outcome:
         plan = self.plan
         if plan is not None and (plan.steps or plan.deferred or plan.refused):
             codes.append(ExitCode.DIFFERS)
+        return ExitCode.of_several(codes)
+
+    def vfio_exit_code(self) -> ExitCode:
+        """Return the exit code of what was bound or taken back, whatever else differs."""
+        codes = [error.exit_code for error in self.errors]
+        if self.bound is not None:
+            codes.append(self.bound.exit_code())
         return ExitCode.of_several(codes)
 
     def status_exit_code(self) -> ExitCode:
@@ -107,8 +119,10 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether a register or attribute differs now because of this run."""
+        """Whether a register, an attribute or a driver differs now because of this run."""
         if self.restoration is not None and self.restoration.restored:
+            return True
+        if self.bound is not None and self.bound.changed:
             return True
         return self.applied is not None and bool(
             self.applied.kept or any(done.healed for done in self.applied.switched)

@@ -6,6 +6,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
+from pcietune.model.profile import ModeName
 from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import VfioPolicy
 from pcietune.tune.audit.audit import Audit
@@ -18,8 +19,18 @@ def policy_of(audited: Audit, function: PciFunction) -> VfioPolicy:
 
 
 def everything(host: HostAccess, audited: Audit) -> list[PciFunction]:
-    """Return what could be handed over, in the order of addresses; nothing that is protected."""
+    """Return what VMs may be given, whatever the duty, in order; nothing that is protected."""
     return [function for function, _ in _handed_over(host, audited)]
+
+
+def serving(host: HostAccess, audited: Audit) -> list[PciFunction]:
+    """Return all of it whose duty is to serve VMs, but for NVSwitches that the host keeps."""
+    return [
+        function
+        for function, role in _handed_over(host, audited)
+        if duty_of(audited.fabric, audited.yardstick, function) is ModeName.VM
+        and policy_of(audited, function).may_bind(role)
+    ]
 
 
 def wanted(host: HostAccess, audited: Audit) -> list[PciFunction]:

@@ -112,3 +112,8 @@ def is_open(unit: Judged) -> bool:
     """Return whether something of a unit is left to bind, and may be."""
     blocked = any(b.state is BindState.BLOCKED for b in unit)
     return not blocked and any(b.state not in GIVEN for b in unit)
+
+
+def flat(units: Iterable[Judged]) -> tuple[Binding, ...]:
+    """Return every binding, by address."""
+    return tuple(sorted((b for unit in units for b in unit), key=lambda b: b.function.address))

@@ -14,7 +14,7 @@ from pcietune.errors import (
 from pcietune.model.binding import GIVEN, Binding, BindState, Bound
 from pcietune.model.function import PciFunction
 from pcietune.tune.bind.hand import Handed, begin, give, take_back, undo
-from pcietune.tune.bind.judge import Judged, is_open
+from pcietune.tune.bind.judge import Judged, flat, is_open
 from pcietune.tune.bind.judge_release import may_go
 from pcietune.tune.bind.scene import Scene, override_of
 
@@ -110,7 +110,7 @@ class _Run:
                 self.bound.errors.append(InconsistentHostError(told, hint=_TRY))
         acted = {handed.function.address for handed in self.done}
         after = [self._after(binding, goal, acted) for binding in self.seen]
-        self.bound.bindings = tuple(sorted(after, key=lambda b: b.function.address))
+        self.bound.bindings = flat([tuple(after)])
         self.bound.changed = any(handed.begun for handed in self.done)
         return self.bound
 
