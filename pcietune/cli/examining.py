@@ -15,7 +15,7 @@ from pcietune.model.selection import Selection
 from pcietune.model.severity import Severity
 from pcietune.model.undo import UndoRecord
 from pcietune.report.outcome import Outcome
-from pcietune.tune.watch.asleep import let_sleep
+from pcietune.tune.watch.asleep import is_unwoken, let_sleep
 from pcietune.tune.watch.seen import Look
 from pcietune.tune.watch.sight import sights
 
@@ -47,7 +47,6 @@ class Examined:
         return Look(
             audit=audited,
             sights=sights(self.host, audited),
-            asleep=self.asleep,
             events=events,
             whole=whole,
             kernel=self.host.platform().release,
@@ -62,11 +61,7 @@ class Examined:
     @property
     def unread(self) -> list[Finding]:
         """What counts and could not be read, though nothing sleeps there."""
-        return [
-            f
-            for f in self._counting()
-            if f.state is State.ERROR and f.subject.address not in self.asleep
-        ]
+        return [f for f in self._counting() if f.state is State.ERROR and not is_unwoken(f)]
 
     def _counting(self) -> list[Finding]:
         audited = self.outcome.audit

@@ -28,10 +28,12 @@ class Repaired:
     Attributes:
         notices: What to tell.
         errors: What kept it from being made, or ended it.
+        found: The host as it was judged last; None if that could not be done.
     """
 
     notices: list[Notice]
     errors: list[PcietuneError]
+    found: Examined | None = None
 
 
 def repair(host: SysfsHost, seen: Seen, back_off: BackOff, clock: Callable[[], float]) -> Repaired:
@@ -40,15 +42,13 @@ def repair(host: SysfsHost, seen: Seen, back_off: BackOff, clock: Callable[[], f
     What was begun is ended, whatever signal comes: a switch group's writes take no time. The
     policy of the udev hook is left as apply leaves it.
     """
-    errors: list[PcietuneError] = []
     try:
         with locked(host.files, "watch", wait_s=_LOCK_WAIT_S, on_wait=lambda _: None):
             with examined(host) as found:
                 notices = _repair(found, seen, back_off, clock)
-            return Repaired(notices, found.outcome.errors)
+            return Repaired(notices, found.outcome.errors, found)
     except PcietuneError as error:
-        errors.append(error)
-    return Repaired([], errors)
+        return Repaired([], [error])
 
 
 def _repair(

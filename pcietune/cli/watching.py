@@ -46,7 +46,7 @@ class _Told:
 
     troubles: frozenset[str] = frozenset()
     deferred: frozenset[str] = frozenset()
-    watching: str = ""
+    watching: str | None = None
 
 
 @dataclass(slots=True)
@@ -108,14 +108,13 @@ class Watching:
             self._tell(NoticeKind.REMARK, "events were lost: everything is looked at")
         concern = schedule.concern(now)
         if concern is not None:
-            self._tell_troubles(self._look(concern))
+            if self._groups(concern) != frozenset():
+                self._tell_troubles(self._look(concern))
         elif schedule.check_is_due(now) and self._waits_ended():
             schedule.look_at_all(now)
 
     def _look(self, concern: Concern) -> list[PcietuneError]:
         groups = self._groups(concern)
-        if groups is not None and not groups:
-            return []
         whole = groups is None
         with examined(self._given.open_host(), groups) as found:
             look = found.look(concern.events, whole=whole)
@@ -131,7 +130,7 @@ class Watching:
             for notice in repaired.notices:
                 self._given.tell(notice)
                 failed |= notice.kind is NoticeKind.FAILED
-            errors = repaired.errors
+            errors, found = repaired.errors, repaired.found or found
         if whole:
             self._tell_watching(found)
         now = self._given.clock()
@@ -144,7 +143,7 @@ class Watching:
         return errors
 
     def _groups(self, concern: Concern) -> frozenset[str] | None:
-        """Return the names of the switch groups to look at; None for all."""
+        """Return the names of the switch groups to look at, maybe none; None for all."""
         audited = self._last.audit
         if concern.whole or audited is None:
             return None
@@ -192,9 +191,9 @@ class Watching:
     def _tell_watching(self, found: Examined) -> None:
         """Tell how the host is judged, where that is not as it was."""
         text = watching_text(found)
-        if text != self._told.watching:
-            self._told.watching = text
+        if text is not None and text != self._told.watching:
             self._tell(NoticeKind.WATCHING, text)
+        self._told.watching = text
         waiting = len(self._told.deferred)
         self._given.status(
             f"{len(found.failing)} findings failed, {len(found.unread)} could not be judged, "
@@ -205,12 +204,15 @@ class Watching:
         self._given.tell(Notice(kind, text))
 
 
-def watching_text(found: Examined) -> str:
-    """Return in one line what is watched, and whether anything is written."""
+def watching_text(found: Examined) -> str | None:
+    """Return in one line what is watched, and whether anything is written.
+
+    None where the host cannot be judged, of which an error tells.
+    """
     outcome = found.outcome
     audited = outcome.audit
     if audited is None:
-        return "no GPU is here" if outcome.nothing_here else "this host cannot be judged"
+        return "no GPU is here" if outcome.nothing_here else None
     if outcome.disabled is not None:
         does = f"nothing is written: switched off, {outcome.disabled}"
     elif found.may_write:

@@ -16,10 +16,10 @@ VM = ("--profile", "gpu-rdma", "--mode", "vm")
 
 
 @contextmanager
-def _held(root: Path) -> Iterator[subprocess.Popen[str]]:
+def held(root: Path) -> Iterator[subprocess.Popen[str]]:
     """Hold the host's lock in another process, until its stdin is closed."""
     lock = root / "run/pcietune/lock"
-    lock.parent.mkdir(parents=True)
+    lock.parent.mkdir(parents=True, exist_ok=True)
     lock.write_text("pid 4711, apply")
     with subprocess.Popen(
         ["flock", lock, "sh", "-c", "echo held; cat"],
@@ -38,7 +38,7 @@ def test_a_second_one_gives_up_after_its_time_and_says_for_whom(
 ) -> None:
     one_switch(tmp_path)
 
-    with _held(tmp_path):
+    with held(tmp_path):
         run = pcietune(*command, "--from", tmp_path, "--in-place", "--wait", "0")
 
     assert run.exit_code == 10
@@ -51,7 +51,7 @@ def test_a_second_one_gives_up_after_its_time_and_says_for_whom(
 def test_a_second_one_waits_and_then_goes_on(tmp_path: Path) -> None:
     one_switch(tmp_path)
 
-    with _held(tmp_path) as holder:
+    with held(tmp_path) as holder:
         process = start("apply", "--from", tmp_path, "--in-place", *VM, "--wait", "60")
         assert process.stderr is not None
         waiting = process.stderr.readline()
@@ -136,7 +136,7 @@ def test_an_archive_that_others_read_or_copy_is_not_waited_for(
 def test_the_reading_commands_do_not_wait(pcietune: Pcietune, tmp_path: Path, command: str) -> None:
     one_switch(tmp_path)
 
-    with _held(tmp_path):
+    with held(tmp_path):
         run = pcietune(command, "--from", tmp_path, *VM)
 
     assert run.exit_code == (0 if command == "status" else 3)

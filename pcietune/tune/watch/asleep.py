@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError
 from pcietune.model.access import HostAccess
+from pcietune.model.finding import Finding, State
 from pcietune.model.function import PciFunction
 
 _SUSPENDED = ("suspended", "suspending")
 _SLEEPING = ("D3hot", "D3cold")
 _D3COLD = "D3cold"
+_UNWOKEN = "sleeps and is not woken for it"
 
 
 def sleeper(
@@ -55,8 +57,11 @@ def let_sleep(
         found = sleeper(host, functions, functions[address])
         if found is not None:
             left_alone(address)
-            raise ConfigSpaceError(
-                f"{address} is not looked at: {found.address} sleeps and is not woken for it"
-            )
+            raise ConfigSpaceError(f"{address} is not looked at: {found.address} {_UNWOKEN}")
 
     return check
+
+
+def is_unwoken(finding: Finding) -> bool:
+    """Return whether something could not be judged only since ``let_sleep`` kept it from that."""
+    return finding.state is State.ERROR and finding.reason.endswith(_UNWOKEN)

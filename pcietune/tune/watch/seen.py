@@ -1,16 +1,15 @@
 """What earlier looks saw, and what is told of the differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from pcietune.address import PciAddress
 from pcietune.model.device_event import Action, DeviceEvent
 from pcietune.model.finding import Finding, State
 from pcietune.model.severity import Severity
 from pcietune.model.undo import RegisterChange, UndoRecord
 from pcietune.registers.acs import AcsControl, lspci_controls
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.watch.asleep import is_unwoken
 from pcietune.tune.watch.cause import Evidence, likely_cause
 from pcietune.tune.watch.notice import Notice, NoticeKind, about
 from pcietune.tune.watch.sight import Sight
@@ -26,7 +25,6 @@ class Look:
     Attributes:
         audit: How it was judged; of the switch groups that were looked at.
         sights: Ports that could be read, by location.
-        asleep: Functions that were not read since something slept.
         events: What udev told since the last look.
         whole: Whether all switch groups were looked at.
         kernel: Major and minor number of the kernel's release; None if not known.
@@ -35,7 +33,6 @@ class Look:
 
     audit: Audit
     sights: Mapping[str, Sight]
-    asleep: AbstractSet[PciAddress]
     events: Sequence[DeviceEvent]
     whole: bool
     kernel: tuple[int, int] | None
@@ -75,8 +72,8 @@ class Seen:
         self._carried = {
             location: events[-_MOST_CARRIED:] for location, events in unconsumed.items() if events
         }
-        judged = {_key(f): f for f in look.audit.findings if not _is_asleep(f, look)}
-        slept = {_key(f) for f in look.audit.findings if _is_asleep(f, look)}
+        judged = {_key(f): f for f in look.audit.findings if not is_unwoken(f)}
+        slept = {_key(f) for f in look.audit.findings if is_unwoken(f)}
         kept_bad = {
             key: f
             for key, f in self._bad.items()
@@ -143,7 +140,7 @@ class Seen:
 
     def _findings(self, look: Look) -> Iterator[Notice]:
         for finding in look.audit.findings:
-            if _is_asleep(finding, look):
+            if is_unwoken(finding):
                 continue
             was, now = _key(finding) in self._bad, _is_bad(finding)
             if now and not was:
@@ -158,10 +155,6 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 def _is_bad(finding: Finding) -> bool:
     return finding.state in _BAD and finding.severity is not Severity.INFO
-
-
-def _is_asleep(finding: Finding, look: Look) -> bool:
-    return finding.state is State.ERROR and finding.subject.address in look.asleep
 
 
 def _of(finding: Finding, kind: NoticeKind, text: str) -> Notice:
