@@ -29,9 +29,13 @@ def journal_entries(outcome: Outcome) -> Iterator[Entry]:
         if _fails(finding, strict=outcome.strict):
             yield _of(finding) | _judged_by(outcome)
     code = outcome.exit_code()
-    counts = "; ".join(summary(outcome)) or "not judged"
+    counts = "; ".join(summary(outcome)) or _unjudged(outcome)
     message = f"audit ended with exit code {code}: {counts}"
     yield _of_run(AUDITED, _INFO, message) | {"PCIETUNE_EXIT": str(int(code))} | _judged_by(outcome)
+
+
+def _unjudged(outcome: Outcome) -> str:
+    return "there is no GPU on this host" if outcome.nothing_here else "not judged"
 
 
 def _fails(finding: Finding, *, strict: bool) -> bool:

@@ -112,6 +112,12 @@ def test_a_run_that_ended_early_says_why() -> None:
     )
 
 
+def test_a_host_without_gpus_is_no_host_that_could_not_be_judged() -> None:
+    (last,) = journal_entries(Outcome(nothing_here=True))
+
+    assert last["MESSAGE"] == "audit ended with exit code 0: there is no GPU on this host"
+
+
 def test_every_field_has_a_name_that_the_journal_takes(tmp_path: Path) -> None:
     # systemd.journal-fields(7): upper case, no leading underscore
     names = {name for entry in journal_entries(audited(one_switch(tmp_path))) for name in entry}

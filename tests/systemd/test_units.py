@@ -1,5 +1,6 @@
 """The shipped units: what systemd makes of them, and what they must and must not contain."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,21 @@ def test_a_boot_is_noted_under_the_conditions_of_apply() -> None:
     assert sorted(conditions[:-1]) == sorted(
         pair for pair in settings(APPLY) if pair[0].startswith("Condition")
     )
+
+
+def test_the_documented_drop_in_for_test_benches_lifts_just_the_condition(host: Host) -> None:
+    document = (UNITS.parent / "docs" / "boot.md").read_text()
+    (drop_in,) = re.findall(r"```ini\n(.*?)```", document, re.DOTALL)
+    assert "ConditionVirtualization=no" in host.conditions_of(APPLY)
+
+    host.add(f"{APPLY}.d/bench.conf", drop_in)
+
+    assert host.conditions_of(APPLY) == {
+        "ConditionPathExists=!/proc/vmcore",
+        "ConditionPathExists=!/etc/pcietune/disabled",
+        "ConditionKernelCommandLine=!pcietune=off",
+    }
+    assert host.conditions_of(APPLY) < {f"{key}={value}" for key, value in settings(APPLY)}
 
 
 def test_hosts_that_boot_together_do_not_report_together() -> None:

@@ -1,6 +1,7 @@
 """The shipped unit files, read as systemd reads them, and systemd's own opinion of them."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -92,5 +93,21 @@ class Host:
 
     def said_of(self, unit: str) -> str:
         """Return what systemd complains of when it lays out how to start a unit here."""
-        places = (self.root / "etc/systemd/system", self.root / _SYSTEM)
-        return said_of(unit, path=":".join(map(str, places)))
+        return said_of(unit, path=self._path)
+
+    def conditions_of(self, unit: str) -> set[str]:
+        """Return the conditions that systemd would look at before it starts a unit."""
+        run = subprocess.run(
+            ["systemd-analyze", "condition", f"--unit={unit}"],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "SYSTEMD_UNIT_PATH": self._path},
+        )
+        return set(
+            re.findall(r": (Condition\S+) (?:succeeded|failed)\.$", run.stderr, re.MULTILINE)
+        )
+
+    @property
+    def _path(self) -> str:
+        return f"{self.root / 'etc/systemd/system'}:{self.root / _SYSTEM}"
