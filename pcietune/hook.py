@@ -1,1 +1,168 @@
-"""The udev fast path: what is done when a function that the policy names is added."""
+"""The udev fast path: what is done when a function that the policy names is added.
+
+udev/04-pcietune.rules says when udev starts it, and docs/udev.md what comes of it. It runs inside
+udevd's sandbox and keeps an event waiting, so it imports little, starts nothing, and waits for no
+other pcietune but a hook.
+"""
+
+import os
+import time
+
+from pcietune.address import PciAddress
+from pcietune.errors import ConfigSpaceError, ExitCode, LockedError, PcietuneError
+from pcietune.host.hook.kernel import INFO, WARNING, read_line, tell
+from pcietune.host.hook.locks import release, take_turn
+from pcietune.host.hook.place import Place, address_of, place_of
+from pcietune.host.hook.ports import Port, ports_above
+from pcietune.host.run.policy_file import read_policy
+from pcietune.host.run.stamp_file import STAMPS, drop_stamp, read_stamp, write_stamp
+from pcietune.model.policy import FunctionDuty, HookPolicy
+from pcietune.model.stamp import Stamp
+
+_RUN = "run/pcietune"
+_OFF = "pcietune=off"
+_BOOT_ID = "proc/sys/kernel/random/boot_id"
+_DISABLED = "etc/pcietune/disabled"
+_RECOVERIES = ("SUCCESSFUL_RECOVERY", "FAILED_RECOVERY")
+
+
+def main(environ: dict[str, str] | None = None, root: str = "") -> int:
+    """Do what an event asks for, and return the exit code, which udev logs where it is not 0.
+
+    Args:
+        environ: What udev says of the event; None for the process's environment. Only ACTION,
+            ERROR_EVENT and PCI_SLOT_NAME are looked at; what is there is seen in sysfs.
+        root: What stands for the host's ``/``, without a slash at its end.
+    """
+    environ = dict(os.environ) if environ is None else environ
+    address = address_of(environ.get("PCI_SLOT_NAME"))
+    if address is None:
+        return ExitCode.OK
+    if _is_off(root):
+        return ExitCode.SWITCHED_OFF
+    try:
+        return _act(root, environ, address)
+    except LockedError:  # who holds the lock judges all of the host
+        return ExitCode.OK
+    except PcietuneError as error:
+        tell(root, WARNING, f"{address}: {error}")
+        return error.exit_code
+
+
+def _act(root: str, environ: dict[str, str], address: PciAddress) -> ExitCode:
+    """Do what the event about a function asks for, by the policy of this boot."""
+    action = environ.get("ACTION", "")
+    if action == "remove":
+        drop_stamp(f"{root}/{_RUN}/{STAMPS}", str(address))
+        return ExitCode.OK
+    recovered = action == "change" and environ.get("ERROR_EVENT") in _RECOVERIES
+    if not recovered and action not in ("add", "bind"):
+        return ExitCode.OK
+    policy = read_policy(f"{root}/{_RUN}", read_line(f"{root}/{_BOOT_ID}"))
+    place = place_of(root, address)
+    if policy is None or place is None:
+        return ExitCode.OK
+    return _Hook(root, policy).act(action, place)
+
+
+class _Hook:
+    """A hook that acts on an event."""
+
+    def __init__(self, root: str, policy: HookPolicy) -> None:
+        self._root = root
+        self._policy = policy
+        self._run = f"{root}/{_RUN}"
+        self._stamps = f"{self._run}/{STAMPS}"
+
+    def act(self, action: str, place: Place) -> ExitCode:
+        """Do what the event asks for; what fails is logged, and tells the exit code."""
+        concerned = [place, *place.below()] if action == "change" else [place]
+        named = [(each, duty) for each in concerned if (duty := self._duty(each)) is not None]
+        if not named:
+            return ExitCode.OK
+        stamps = {each.location: read_stamp(self._stamps, str(each.address)) for each, _ in named}
+        for each, _ in named:  # also where a lock keeps this hook from judging them
+            drop_stamp(self._stamps, str(each.address))
+        held = take_turn(self._run)
+        try:
+            return ExitCode.of_several(
+                [self._tried(action, each, duty, stamps[each.location]) for each, duty in named]
+            )
+        finally:
+            release(held)
+
+    def _tried(
+        self, action: str, place: Place, duty: FunctionDuty, before: Stamp | None
+    ) -> ExitCode:
+        """Judge a function; return the exit code, and log what it stands for."""
+        try:
+            self._judge(action, place, duty, before)
+        except PcietuneError as error:
+            tell(self._root, WARNING, f"{place.address}, {action}: {error}")
+            return error.exit_code
+        return ExitCode.OK
+
+    def _duty(self, place: Place) -> FunctionDuty | None:
+        physical = address_of(place.physical_function)
+        of_physical = None if physical is None else place_of(self._root, physical)
+        return self._policy.duty_of(
+            place.location, place.id or "", None if of_physical is None else of_physical.location
+        )
+
+    def _judge(self, action: str, place: Place, duty: FunctionDuty, before: Stamp | None) -> None:
+        """Judge a function's ports, set what may be set, and stamp and bind it if all is well.
+
+        Raises:
+            PcietuneError: Something is not as wanted, or cannot be found out or done.
+        """
+        ports = ports_above(place, duty.ports)
+        wrong = _wrong(ports)
+        if wrong and action != "bind" and self._policy.enforce:
+            from pcietune.host.hook.repair import repair
+
+            for line in repair(self._run, self._policy, duty.group, wrong):
+                tell(self._root, INFO, f"{place.address}, {action}: {line}")
+            wrong = _wrong(ports)
+        if wrong:
+            raise ConfigSpaceError("; ".join(_what_is_wrong(port) for port in wrong))
+        self._stamp(place, duty, before)
+        if action == "add" and duty.override is not None and self._policy.enforce:
+            from pcietune.host.hook.binding import bind
+
+            done = bind(self._root, place, duty)
+            if done:
+                tell(self._root, INFO, f"{place.address} {done}")
+
+    def _stamp(self, place: Place, duty: FunctionDuty, before: Stamp | None) -> None:
+        """Remember that all ports above a function read as wanted."""
+        boot_id = self._policy.boot_id
+        if before is not None and before.is_of(place.location, duty.id, boot_id):
+            given = before.bound_before
+        else:
+            given = place.given_to_vfio
+        stamp = Stamp(
+            address=str(place.address),
+            location=place.location,
+            id=duty.id,
+            boot_id=boot_id,
+            verified_us=time.monotonic_ns() // 1000,
+            bound_before=given,
+        )
+        write_stamp(self._stamps, stamp)
+
+
+def _wrong(ports: list[Port]) -> list[Port]:
+    return [port for port in ports if not port.duty.holds_in(port.word())]
+
+
+def _what_is_wrong(port: Port) -> str:
+    duty = port.duty
+    return (
+        f"{port.place.address} reads ACSCtl {port.word():#06x}, wanted {duty.require_value:#06x} "
+        f"under mask {duty.require_mask:#06x}"
+    )
+
+
+def _is_off(root: str) -> bool:
+    words = (read_line(f"{root}/proc/cmdline") or "").split()
+    return _OFF in words or os.path.lexists(f"{root}/{_DISABLED}")

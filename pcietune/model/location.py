@@ -2,14 +2,13 @@
 
 ``0000:20:00.0/00.0/02.0/00.0`` is the root port's address and then Device and Function Number of
 each hop down. It survives a renumbering of the buses below (drivers/pci/pci.c, pci_dev_str_match).
+On the udev hook's path: nothing imported but what the hook may.
 """
-
-from collections.abc import Sequence
 
 from pcietune.address import PciAddress
 
 
-def location(ports: Sequence[PciAddress], address: PciAddress) -> str:
+def location(ports: tuple[PciAddress, ...], address: PciAddress) -> str:
     """Return the path of the function at ``address`` below ``ports``, root port first."""
     first, *hops = (*ports, address)
     return "/".join([str(first), *(hop.devfn for hop in hops)])

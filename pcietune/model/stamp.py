@@ -35,3 +35,7 @@ class Stamp:
         self.boot_id = boot_id
         self.verified_us = verified_us
         self.bound_before = bound_before
+
+    def is_of(self, location: str, id: str, boot_id: str) -> bool:  # noqa: A002 -- as everywhere in the model
+        """Return whether it is of this function in this boot."""
+        return (self.location, self.id, self.boot_id) == (location, id, boot_id)

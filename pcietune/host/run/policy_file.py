@@ -17,7 +17,7 @@ _OTHERS_MAY_WRITE = 0o022
 
 def encode_policy(policy: HookPolicy) -> bytes:
     """Return the policy as it stands in the file."""
-    return json.dumps(policy.plain(), indent=1).encode() + b"\n"
+    return json.dumps(policy.plain()).encode() + b"\n"
 
 
 def read_policy(directory: str, boot_id: str | None) -> HookPolicy | None:

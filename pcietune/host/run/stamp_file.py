@@ -7,12 +7,12 @@ imported but what the hook may.
 import json
 import os
 
+from pcietune.errors import NotPermittedError
 from pcietune.host.run.policy_file import read_trusted
 from pcietune.model.stamp import Stamp
 
 STAMPS = "stamps"
 _TEXTS = ("address", "location", "id", "boot_id")
-_ENOSPC = 28  # errno is not imported on the hook's path
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -63,29 +63,36 @@ def write_stamp(directory: str, stamp: Stamp) -> None:
     """Let a function have this stamp, at once or not at all.
 
     Raises:
-        OSError: It cannot be kept: ``/run`` is full or read-only.
+        NotPermittedError: It cannot be kept: ``/run`` is full or read-only.
     """
-    data = encode_stamp(stamp)
     new = f"{directory}/.{stamp.address}"
-    _remove(new)  # of a run that was killed
-    descriptor = os.open(new, _NEW, 0o644)
     try:
-        written = os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
-    if written < len(data):
+        _remove(new)  # of a run that was killed
+        descriptor = os.open(new, _NEW, 0o644)
+        try:
+            data = encode_stamp(stamp)
+            whole = os.write(descriptor, data) == len(data)
+        finally:
+            os.close(descriptor)
+        if whole:
+            os.rename(new, f"{directory}/{stamp.address}")
+            return
         _remove(new)
-        raise OSError(_ENOSPC, os.strerror(_ENOSPC))
-    os.rename(new, f"{directory}/{stamp.address}")
+    except OSError as error:
+        raise _cannot_keep(directory, str(error.strerror)) from error
+    raise _cannot_keep(directory, "no space is left")
 
 
 def drop_stamp(directory: str, address: str) -> None:
     """Let a function have no stamp.
 
     Raises:
-        OSError: It cannot be removed.
+        NotPermittedError: It cannot be removed.
     """
-    _remove(f"{directory}/{address}")
+    try:
+        _remove(f"{directory}/{address}")
+    except OSError as error:
+        raise _cannot_keep(directory, str(error.strerror)) from error
 
 
 def _remove(path: str) -> None:
@@ -93,3 +100,7 @@ def _remove(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         return
+
+
+def _cannot_keep(directory: str, reason: str) -> NotPermittedError:
+    return NotPermittedError(f"no stamps can be kept in {directory}: {reason}")

@@ -1,0 +1,1 @@
+"""What the udev hook does to a host; all of it is quick to import."""
