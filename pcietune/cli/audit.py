@@ -118,7 +118,9 @@ def audit(  # noqa: PLR0913 -- one parameter per option
         with collecting(outcome):
             audit_results.write_metrics(places, outcome)
         if journal:
-            audit_results.tell_journal(outcome)
+            from pcietune.host.journal import JOURNAL
+
+            audit_results.tell_journal(outcome, JOURNAL)
     print_outcome(
         outcome,
         outcome.exit_code(),

@@ -6,11 +6,7 @@ from pathlib import Path
 
 from pcietune.cli import show
 from pcietune.errors import BadInputError
-from pcietune.host.journal import JOURNAL, send
 from pcietune.host.result_file import check_place, earlier_text, result_file
-from pcietune.report.journal import journal_entries
-from pcietune.report.junit import junit
-from pcietune.report.metrics import metrics
 from pcietune.report.outcome import Outcome
 
 _METRICS = ".prom"
@@ -62,18 +58,25 @@ def write_junit(places: Places, outcome: Outcome) -> None:
         NotPermittedError: It may not be written.
     """
     if places.junit is not None:
+        from pcietune.report.junit import junit
+
         _write(places.junit, junit(outcome))
 
 
 def write_metrics(places: Places, outcome: Outcome) -> None:
     """Write the metrics, if they are asked for; errors as ``write_junit``."""
     if places.textfile is not None:
+        from pcietune.report.metrics import metrics
+
         earlier = earlier_text(places.textfile)
         _write(places.textfile, metrics(outcome, now_s=time.time(), earlier=earlier))
 
 
-def tell_journal(outcome: Outcome, journal: Path = JOURNAL) -> None:
+def tell_journal(outcome: Outcome, journal: Path) -> None:
     """Write an entry for each failing finding; on stderr where there is no journal."""
+    from pcietune.host.journal import send
+    from pcietune.report.journal import journal_entries
+
     for entry in send(journal_entries(outcome), journal):
         show.note(entry["MESSAGE"])
 
