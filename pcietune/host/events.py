@@ -5,7 +5,9 @@ What a register holds is never taken from them.
 
 import errno
 import select
+from collections.abc import Callable
 from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 
 import pyudev
@@ -17,6 +19,13 @@ from pcietune.model.device_event import NOTHING, Action, DeviceEvent, ErrorEvent
 _UDEV = Path("/run/udev/control")  # libudev listens to nobody where udev does not run
 _BUFFER = 16 << 20  # bytes: thousands of events may come while a register is read
 _MOST_AT_ONCE = 1024
+
+
+class Silence(Enum):
+    """What comes instead of an event."""
+
+    NO_MORE = auto()
+    NOT_OURS = auto()
 
 
 class UdevEvents:
@@ -51,23 +60,44 @@ class UdevEvents:
         return _UDEV.exists()
 
     def wait(self, timeout_s: float) -> Heard:
-        """Return what came in within ``timeout_s`` seconds, or until a signal came."""
+        """Return what came in within ``timeout_s`` seconds, or until a signal came.
+
+        Raises:
+            NotPermittedError: The kernel gives no events any more.
+        """
         if not self._poll.poll(timeout_s * 1000):
             return NOTHING
-        events: list[DeviceEvent] = []
-        for _ in range(_MOST_AT_ONCE):
-            try:
-                device = self._monitor.poll(timeout=0)
-            except OSError as error:
-                if error.errno == errno.ENOBUFS:
-                    return Heard(tuple(events), lost=True)
-                raise NotPermittedError(f"udev's events cannot be read: {error}") from error
-            if device is None:
-                break
-            event = read_event(device.action, device.sys_name, device.properties.get("ERROR_EVENT"))
-            if event is not None:
-                events.append(event)
-        return Heard(tuple(events))
+        return hear(self._receive)
+
+    def _receive(self) -> DeviceEvent | Silence:
+        device = self._monitor.poll(timeout=0)
+        if device is None:
+            return Silence.NO_MORE
+        error = device.properties.get("ERROR_EVENT")
+        return read_event(device.action, device.sys_name, error) or Silence.NOT_OURS
+
+
+def hear(receive: Callable[[], DeviceEvent | Silence]) -> Heard:
+    """Return what was received without waiting.
+
+    Raises:
+        NotPermittedError: The kernel gives no events any more.
+    """
+    events: list[DeviceEvent] = []
+    for _ in range(_MOST_AT_ONCE):
+        try:
+            received = receive()
+        except OSError as error:
+            if error.errno == errno.ENOBUFS:  # netlink(7): more came than the buffer holds
+                return Heard(tuple(events), lost=True)
+            raise NotPermittedError(
+                f"udev's events cannot be read: {error.strerror}", hint="start it again"
+            ) from error
+        if received is Silence.NO_MORE:
+            break
+        if isinstance(received, DeviceEvent):
+            events.append(received)
+    return Heard(tuple(events))
 
 
 def read_event(action: str | None, name: str, error: str | None) -> DeviceEvent | None:
