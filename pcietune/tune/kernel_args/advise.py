@@ -139,7 +139,8 @@ def _first_that_does(
     if choice.why_not:
         return choice, Merged(running)
     if _length(merged(choice)) > LONGEST:
-        choice = choose_entries(situation, short=True)
+        short = choose_entries(situation, short=True)
+        choice = min(choice, short, key=lambda each: _length(merged(each)))
     _check_length(merged(choice), len(choice.ours.config_acs))
     return choice, merged(choice)
 

@@ -104,16 +104,17 @@ def _by_id(situation: Situation) -> tuple[str, ...]:
     """
     owed_at = {owed.port.address: owed for owed in situation.ports}
     entries: dict[str, None] = {}
-    exact: dict[str, bool] = {}
+    by_id: dict[str, bool] = {}
     for owed in situation.ports:
         name = owed.port.id
-        if name not in exact:
-            exact[name] = all(
+        if name not in by_id:
+            meant = [f for f in situation.functions if f.id == name]
+            acting = [f for f in meant if f.address in owed_at or situation.has_acs(f)]
+            by_id[name] = len(acting) > 1 and all(
                 (other := owed_at.get(f.address)) is not None and other.spelled == owed.spelled
-                for f in situation.functions
-                if f.id == name and (f.address in owed_at or situation.has_acs(f))
+                for f in acting
             )
-        device = f"pci:{name.upper()}" if exact[name] else owed.port.location
+        device = f"pci:{name}" if by_id[name] else owed.port.location
         entries[f"{_flags(owed)}@{device}"] = None
     return tuple(entries)
 
