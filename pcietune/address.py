@@ -1,12 +1,9 @@
 """A function's address: parse, print, order; domains wider than ffff."""
 
-import re
-
 from pcietune.errors import BadInputError, quoted
 
-_PATTERN = re.compile(
-    r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.ASCII | re.IGNORECASE
-)
+_HEX = frozenset("0123456789abcdefABCDEF")
+_WITHOUT_DOMAIN = len("00:1f.7")
 
 
 class PciAddress:
@@ -38,14 +35,23 @@ class PciAddress:
         Raises:
             BadInputError: ``text`` has another form.
         """
-        match = _PATTERN.fullmatch(text.strip())
-        if match is None:
+        whole = text.strip()
+        if len(whole) == _WITHOUT_DOMAIN:
+            whole = f"0000:{whole}"
+        # By places, since a regular expression costs the udev hook a tenth of its time.
+        domain, bus, device, function = whole[:-8], whole[-7:-5], whole[-4:-2], whole[-1:]
+        if (
+            whole != f"{domain}:{bus}:{device}.{function}"
+            or not 4 <= len(domain) <= 8
+            or not _HEX.issuperset(domain + bus + device + function)
+            or device[0] not in "01"
+            or function not in "01234567"
+        ):
             raise BadInputError(
                 f"{quoted(text)} is not a PCI address",
                 hint="write it as lspci -D does: 0000:3b:00.0",
             )
-        domain, bus, device, function = (int(digits or "0", 16) for digits in match.groups())
-        return cls(domain, bus, device, function)
+        return cls(int(domain, 16), int(bus, 16), int(device, 16), int(function))
 
     @property
     def devfn(self) -> str:
