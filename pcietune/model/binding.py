@@ -12,10 +12,10 @@ from pcietune.model.role_name import RoleName
 class BindState(StrEnum):
     """How a function stands to VFIO."""
 
-    IN_USE = "in use"  # a VM or another VFIO user has it open
+    IN_USE = "in-use"  # a VM or another VFIO user has it open
     BOUND = "bound"  # a VFIO driver has it, and nobody uses it
     READY = "ready"  # nothing stands against binding it
-    HALF_BOUND = "half bound"  # so does this, and its driver_override names a VFIO driver already
+    HALF_BOUND = "half-bound"  # so does this, and its driver_override names a VFIO driver already
     WAITING = "waiting"  # that is all that is due before the unit that the profile names
     BLOCKED = "blocked"
     FREE = "free"  # VFIO is to give it back, and has

@@ -55,7 +55,7 @@ def gate(outcome: Outcome) -> Iterable[str]:
     ranked = sorted(outcome.bound.bindings, key=lambda b: (list(BindState).index(b.state), b.why))
     for (state, why), alike in groupby(ranked, key=lambda b: (b.state, b.why)):
         addresses = ", ".join(str(binding.function.address) for binding in alike)
-        yield f"vfio  {_LOUD.get(state, state)}: {addresses}"
+        yield f"vfio  {_word(state)}: {addresses}"
         yield from (f"  -> {remark}" for remark in why)
 
 
@@ -66,8 +66,12 @@ def _row(binding: Binding) -> Sequence[str]:
         "not known" if binding.driver is NOT_KNOWN else binding.driver or _NOTHING,
         binding.override or _NOTHING,
         "not known" if binding.group is NOT_KNOWN else _number(binding.group),
-        _LOUD.get(binding.state, binding.state),
+        _word(binding.state),
     )
+
+
+def _word(state: BindState) -> str:
+    return _LOUD.get(state, state.replace("-", " "))
 
 
 def _number(group: int | None) -> str:

@@ -76,10 +76,10 @@ def give(handed: Handed, scene: Scene, *, probes: bool) -> None:
     """
     function, driver = handed.function, handed.binding.vfio_driver
     _set_autoprobe(handed, scene, "0")
-    handed.begun = True
     _set_override(handed, scene, driver)
     if not probes:
         return
+    handed.begun = True
     if handed.before is not None:
         held = scene.holds(function)  # again, right before: an address may have come meanwhile
         if held:
@@ -107,8 +107,8 @@ def take_back(handed: Handed, scene: Scene) -> None:
     if state.in_use_by_vfio:
         raise InUseError(f"{function.address} is in use by VFIO", hint=_IN_USE_HINT)
     _set_autoprobe(handed, scene, "1")
-    handed.begun = True
     _set_override(handed, scene, None)
+    handed.begun = True
     if state.vfio:
         scene.drivers.unbind(function)
     if scene.drivers.driver(function) is None:
@@ -179,6 +179,7 @@ def _set_override(handed: Handed, scene: Scene, driver: str | None) -> None:
     function = handed.function
     if override_of(scene.host, function) == driver:
         return
+    handed.begun = True
     scene.host.write_attribute(function, OVERRIDE, driver or "")
     now = override_of(scene.host, function)
     if now != driver:
