@@ -77,7 +77,10 @@ def test_a_host_of_which_something_was_not_read_is_no_success(tmp_path: Path) ->
     assert SUCCESS not in families(unread)
 
 
-@pytest.mark.parametrize("earlier", [None, "", "nonsense\n", f"{SUCCESS} NaN\n", f"{SUCCESS} \n"])
+@pytest.mark.parametrize(
+    "earlier",
+    [None, "", "nonsense\n", f"{SUCCESS} NaN\n", f"{SUCCESS} \n", f"{SUCCESS} {'9' * 400}\n"],
+)
 def test_without_an_earlier_success_none_is_claimed(earlier: str | None) -> None:
     assert SUCCESS not in families(ENDED_EARLY, earlier=earlier)
 
