@@ -34,29 +34,7 @@ def watch(
 
     `pcietune watch --json --interval 60`
     """
-    import time
-
-    from pcietune.cli.watch_signals import wishes
-    from pcietune.cli.watch_telling import teller, udev_events
-    from pcietune.cli.watching import Surroundings, Watching
-    from pcietune.host.notify import notify
+    from pcietune.cli.watch_service import serve
     from pcietune.host.source import live_host
 
-    tell = teller(as_json=as_json)
-    with wishes() as asked:
-        watching = Watching(
-            Surroundings(
-                open_host=live_host,
-                events=udev_events(asked.wake, tell),
-                clock=time.monotonic,
-                look_asked=asked.look,
-                tell=tell,
-                status=lambda text: notify(READY="1", STATUS=text),
-            ),
-            interval,
-        )
-        watching.begin()
-        while asked.end is None:
-            watching.turn()
-        notify(STOPPING="1")
-    raise typer.Exit(int(asked.end))
+    raise typer.Exit(int(serve(live_host, interval, as_json=as_json)))
