@@ -19,6 +19,7 @@ from bench.machine import Machine
 from bench.memory import find_config_spaces
 from bench.qemu import Qemu
 from bench.qemu_arguments import Images
+from bench.real_initrd import make_real_initrd
 
 _ATTEMPTS = 3
 _FAULTS = ("Kernel panic", "exit status is -11", "exit status is -6")  # the emulation's
@@ -50,7 +51,12 @@ def _images(machine: Machine, directory: Path) -> Images:
     kernel = find_kernel()
     system = find_guest_system()
     initrd = directory / "initrd"
-    initrd.write_bytes(make_initrd(kernel, system))
+    made = (
+        make_initrd(kernel, system)
+        if machine.initrd == "bench"
+        else make_real_initrd(machine, kernel)
+    )
+    initrd.write_bytes(made)
     code = directory / "code.squashfs"
     make_code_disk(machine, code)
     return Images(kernel.image, initrd, [system.disk, kernel.modules_disk, code])

@@ -1,4 +1,4 @@
-"""The guest's initrd: busybox, the modules that its disks need, and the script that mounts them."""
+"""The guest's initrd: busybox, the modules that its disks need, and what mounts them."""
 
 import stat
 from pathlib import Path
@@ -6,11 +6,9 @@ from pathlib import Path
 from bench.guest_system import GuestSystem
 from bench.kernel_package import Kernel
 
-_INIT = Path(__file__).parent / "guest_parts/init"
-_DIRECTORIES = [
-    *("bin", "dev", "modules", "proc", "sys", "whole"),
-    *("code", "kernel", "system", "written"),  # mount points of the parts of the root
-]
+_PARTS = Path(__file__).parent / "guest_parts"
+_DIRECTORIES = ["bin", "dev", "modules", "proc", "sys", "whole"]
+_PROGRAMS = ["init", "mount-root"]
 _MODULES = ["drivers/block/virtio_blk", "fs/overlayfs/overlay", "fs/squashfs/squashfs"]
 
 
@@ -18,7 +16,9 @@ def make_initrd(kernel: Kernel, system: GuestSystem) -> bytes:
     """Return the initrd, uncompressed."""
     members = [_member(name, stat.S_IFDIR | 0o755) for name in _DIRECTORIES]
     members.append(_member("bin/busybox", stat.S_IFREG | 0o755, system.busybox.read_bytes()))
-    members.append(_member("init", stat.S_IFREG | 0o755, _INIT.read_bytes()))
+    for program in _PROGRAMS:
+        content = (_PARTS / program).read_bytes()
+        members.append(_member(program, stat.S_IFREG | 0o755, content))
     for module in _MODULES:
         name = f"modules/{module.rpartition('/')[2]}.ko"
         members.append(_member(name, stat.S_IFREG | 0o644, kernel.module(module)))

@@ -179,6 +179,7 @@ class Machine(_Strict, frozen=True):
         systemd: Whether systemd boots it, with pcietune as ``make install`` puts it; if not, it has
             no init system.
         enabled: Units that systemd starts by itself.
+        initrd: What makes it; Debian's tools make it of a system that has ``files`` and pcietune.
         files: Content of files that the machine's owner wrote, by path.
     """
 
@@ -193,6 +194,7 @@ class Machine(_Strict, frozen=True):
     dmi: Dmi | None = None
     systemd: bool = False
     enabled: list[str] = []
+    initrd: Literal["bench", "initramfs-tools", "dracut"] = "bench"
     files: dict[str, str] = {}
 
     def __post_init__(self) -> None:

@@ -14,6 +14,12 @@ _ALWAYS_APPENDED = [
     "quiet",
     "panic=-1",  # reboot at once, which ends QEMU
 ]
+# How an initrd that Debian's tools made finds the root, and the first program there.
+_ROOT_WORDS = {
+    "bench": [],
+    "initramfs-tools": ["boot=bench", "init=/bench/start"],
+    "dracut": ["root=bench", "init=/bench/start"],
+}
 # A modern device has a window to its registers in its configuration space, and no two reads of that
 # are alike once the firmware has used it.
 _PLACED = "disable-modern=on,bus=pcie.0,addr="
@@ -49,7 +55,8 @@ def machine_arguments(
     # One thread emulates all processors: a thread for each made early boots panic and QEMU crash
     # now and then, and was no faster on two cores.
     traced = kernel_trace.KERNEL_WORDS if machine.systemd else []
-    append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *traced, *machine.append]
+    root = _ROOT_WORDS[machine.initrd]
+    append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *traced, *root, *machine.append]
     return [
         *("qemu-system-x86_64", "-machine", "q35,kernel-irqchip=split"),
         *("-accel", "tcg,thread=single", "-cpu", _processor(machine)),

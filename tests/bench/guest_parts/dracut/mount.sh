@@ -1,0 +1,2 @@
+#!/bin/sh
+ismounted "$NEWROOT" || /mount-root "$NEWROOT"

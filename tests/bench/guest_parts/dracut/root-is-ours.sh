@@ -1,0 +1,4 @@
+#!/bin/sh
+# Nothing need be waited for.
+root=bench
+rootok=1
