@@ -14,8 +14,8 @@ from pcietune.host.hook.kernel import INFO, WARNING, read_line, tell
 from pcietune.host.hook.locks import release, take_turn
 from pcietune.host.hook.place import Place, address_of, place_of
 from pcietune.host.hook.ports import Port, ports_above
-from pcietune.host.run.policy_file import read_policy
-from pcietune.host.run.stamp_file import STAMPS, drop_stamp, read_stamp, write_stamp
+from pcietune.host.run.policy_lines import IDS, read_lines
+from pcietune.host.run.stamp_file import STAMPS, drop_stamp, has_stamp, read_stamp, write_stamp
 from pcietune.model.policy import FunctionDuty, HookPolicy
 from pcietune.model.stamp import Stamp
 
@@ -58,11 +58,21 @@ def _act(root: str, environ: dict[str, str], address: PciAddress) -> ExitCode:
     recovered = action == "change" and environ.get("ERROR_EVENT") in _RECOVERIES
     if not recovered and action not in ("add", "bind"):
         return ExitCode.OK
-    policy = read_policy(f"{root}/{_RUN}", read_line(f"{root}/{_BOOT_ID}"))
     place = place_of(root, address)
+    policy = None if place is None else _policy(root, place, whole=recovered)
     if policy is None or place is None:
         return ExitCode.OK
     return _Hook(root, policy).act(action, place)
+
+
+def _policy(root: str, place: Place, *, whole: bool) -> HookPolicy | None:
+    """Return what the policy says of functions of this id, or of all; None if nothing."""
+    boot_id = read_line(f"{root}/{_BOOT_ID}")
+    if not whole:
+        return read_lines(f"{root}/{_RUN}/{IDS}", (place.id or "").upper(), boot_id)
+    from pcietune.host.run.policy_file import read_policy
+
+    return read_policy(f"{root}/{_RUN}", boot_id)
 
 
 class _Hook:
@@ -80,24 +90,25 @@ class _Hook:
         named = [(each, duty) for each in concerned if (duty := self._duty(each)) is not None]
         if not named:
             return ExitCode.OK
-        stamps = {each.location: read_stamp(self._stamps, str(each.address)) for each, _ in named}
-        for each, _ in named:  # also where a lock keeps this hook from judging them
-            drop_stamp(self._stamps, str(each.address))
+        bound_before = {}
+        if action != "bind":  # nothing is known of them now, even if this hook gets no turn
+            bound_before = {each.location: self._taken_back(each, duty) for each, duty in named}
         held = take_turn(self._run)
         try:
             return ExitCode.of_several(
-                [self._tried(action, each, duty, stamps[each.location]) for each, duty in named]
+                [self._tried(action, p, duty, bound_before.get(p.location)) for p, duty in named]
             )
         finally:
             release(held)
 
     def _tried(
-        self, action: str, place: Place, duty: FunctionDuty, before: Stamp | None
+        self, action: str, place: Place, duty: FunctionDuty, bound_before: bool | None
     ) -> ExitCode:
         """Judge a function; return the exit code, and log what it stands for."""
         try:
-            self._judge(action, place, duty, before)
+            self._judge(action, place, duty, bound_before)
         except PcietuneError as error:
+            drop_stamp(self._stamps, str(place.address))
             tell(self._root, WARNING, f"{place.address}, {action}: {error}")
             return error.exit_code
         return ExitCode.OK
@@ -109,7 +120,9 @@ class _Hook:
             place.location, place.id or "", None if of_physical is None else of_physical.location
         )
 
-    def _judge(self, action: str, place: Place, duty: FunctionDuty, before: Stamp | None) -> None:
+    def _judge(
+        self, action: str, place: Place, duty: FunctionDuty, bound_before: bool | None
+    ) -> None:
         """Judge a function's ports, set what may be set, and stamp and bind it if all is well.
 
         Raises:
@@ -125,7 +138,8 @@ class _Hook:
             wrong = _wrong(ports)
         if wrong:
             raise ConfigSpaceError("; ".join(_what_is_wrong(port) for port in wrong))
-        self._stamp(place, duty, before)
+        if action != "bind" or not has_stamp(self._stamps, str(place.address)):
+            self._stamp(place, duty, bound_before)
         if action == "add" and duty.override is not None and self._policy.enforce:
             from pcietune.host.hook.binding import bind
 
@@ -133,20 +147,26 @@ class _Hook:
             if done:
                 tell(self._root, INFO, f"{place.address} {done}")
 
-    def _stamp(self, place: Place, duty: FunctionDuty, before: Stamp | None) -> None:
+    def _taken_back(self, place: Place, duty: FunctionDuty) -> bool | None:
+        """Drop a function's stamp; return whether VFIO had it before what that was for was so.
+
+        None if it has no stamp of this boot.
+        """
+        address = str(place.address)
+        stamp = read_stamp(self._stamps, address)
+        drop_stamp(self._stamps, address)
+        known = stamp is not None and stamp.is_of(place.location, duty.id, self._policy.boot_id)
+        return stamp.bound_before if stamp is not None and known else None
+
+    def _stamp(self, place: Place, duty: FunctionDuty, bound_before: bool | None) -> None:
         """Remember that all ports above a function read as wanted."""
-        boot_id = self._policy.boot_id
-        if before is not None and before.is_of(place.location, duty.id, boot_id):
-            given = before.bound_before
-        else:
-            given = place.given_to_vfio
         stamp = Stamp(
             address=str(place.address),
             location=place.location,
             id=duty.id,
-            boot_id=boot_id,
+            boot_id=self._policy.boot_id,
             verified_us=time.monotonic_ns() // 1000,
-            bound_before=given,
+            bound_before=place.given_to_vfio if bound_before is None else bound_before,
         )
         write_stamp(self._stamps, stamp)
 

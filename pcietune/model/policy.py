@@ -4,6 +4,7 @@ On the hook's path: plain slotted classes, and nothing imported but what the hoo
 is a JSON object whose keys are the attributes.
 """
 
+_NAMED = 0x7F  # the controls of ACS Control that pcietune judges
 _NEVER_WRITTEN = 1 << 5  # P2P Egress Control, which stands for a vector that pcietune does not know
 
 
@@ -36,6 +37,15 @@ class PortDuty:
         require_value: int,
         dword_registers: bool = False,
     ) -> None:
+        """Refuse masks that nothing may be written or judged by.
+
+        Raises:
+            ValueError: A value has bits outside its mask, or a mask others than it may have.
+        """
+        if set_value & ~set_mask or require_value & ~require_mask or require_mask & ~_NAMED:
+            raise ValueError(f"{location}: bits outside their mask")
+        if set_mask & ~require_mask or set_mask & _NEVER_WRITTEN:
+            raise ValueError(f"{location}: {set_mask:#06x} may not be written")
         self.location = location
         self.id = id
         self.set_mask = set_mask
@@ -56,20 +66,15 @@ class PortDuty:
     def from_plain(cls, plain: object) -> "PortDuty":
         """Return what ``plain`` made; raises ValueError if it made none of this."""
         keys = _object(plain)
-        duty = cls(
+        return cls(
             location=_text(keys, "location"),
             id=_text(keys, "id"),
-            set_mask=_controls(keys, "set_mask"),
-            set_value=_controls(keys, "set_value"),
-            require_mask=_controls(keys, "require_mask"),
-            require_value=_controls(keys, "require_value"),
+            set_mask=_number(keys, "set_mask"),
+            set_value=_number(keys, "set_value"),
+            require_mask=_number(keys, "require_mask"),
+            require_value=_number(keys, "require_value"),
             dword_registers=_flag(keys, "dword_registers"),
         )
-        if duty.set_value & ~duty.set_mask or duty.require_value & ~duty.require_mask:
-            raise ValueError(f"{duty.location}: a value has bits outside its mask")
-        if duty.set_mask & ~duty.require_mask or duty.set_mask & _NEVER_WRITTEN:
-            raise ValueError(f"{duty.location}: {duty.set_mask:#06x} may not be written")
-        return duty
 
 
 class FunctionDuty:
@@ -232,11 +237,10 @@ def _flag(keys: dict[str, object], name: str) -> bool:
     return value
 
 
-def _controls(keys: dict[str, object], name: str) -> int:
-    """Return bits of ACS Control, of which pcietune judges only the lowest seven."""
+def _number(keys: dict[str, object], name: str) -> int:
     value = keys.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 7:
-        raise _no("controls", name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _no("number", name)
     return value
 
 

@@ -3,12 +3,12 @@
 pcietune.host.run.undo_lines has the format, with what a hook has no time to import.
 """
 
-import json
 import os
 
 from pcietune import __version__
 from pcietune.errors import NotPermittedError
-from pcietune.host.run.policy_file import read_trusted
+from pcietune.host.run.json_line import json_line
+from pcietune.host.run.trusted_file import read_trusted
 from pcietune.registers.fields import MaskedWrite
 
 _RECORD = "undo.jsonl"
@@ -86,7 +86,7 @@ class HookUndo:
 
     def _append(self, line: dict[str, object]) -> None:
         """Add a line; what is cut off is taken back."""
-        data = f"{json.dumps(line)}\n".encode()
+        data = json_line(line)
         length = os.fstat(self._descriptor).st_size
         try:
             written = os.write(self._descriptor, data)
@@ -117,6 +117,8 @@ def _open(directory: str, boot_id: str) -> int:
 
 def _boot_of(data: bytes) -> object:
     """Return the boot that a record says it is of; raises ValueError if it is no such record."""
+    import json
+
     header: object = json.loads(data.partition(b"\n")[0])
     if not isinstance(header, dict) or header.get("type") != "header":
         raise ValueError("its first line is no header")
@@ -127,7 +129,7 @@ def _boot_of(data: bytes) -> object:
 
 def _begin(path: str, boot_id: str) -> None:
     """Write a header alone; a kill leaves the record before or this one."""
-    header = {
+    header: dict[str, object] = {
         "type": "header",
         "boot_id": boot_id,
         "pcietune": __version__,
@@ -137,7 +139,7 @@ def _begin(path: str, boot_id: str) -> None:
     new = f"{path}.new"
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _CAREFUL, 0o600)
     try:
-        os.write(descriptor, f"{json.dumps(header)}\n".encode())
+        os.write(descriptor, json_line(header))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

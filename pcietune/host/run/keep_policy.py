@@ -7,6 +7,7 @@ from contextlib import suppress
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run.policy_file import POLICY, encode_policy
+from pcietune.host.run.policy_lines import IDS, encode_lines
 from pcietune.host.run.run_files import (
     RUN,
     STATE,
@@ -21,7 +22,6 @@ from pcietune.host.run.stamp_file import STAMPS, decode_stamp, encode_stamp
 from pcietune.model.policy import HookPolicy
 from pcietune.model.stamp import Stamp
 
-IDS = "ids"
 BIND = "bind"
 EARLY = "early-overrides"
 _WHAT = "the policy of the udev hook"
@@ -37,11 +37,13 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         BadInputError: Somebody else than root could have made a file or directory of them.
         NotPermittedError: They cannot be kept: ``/run`` is full, missing or read-only.
     """
+    ids = {duty.id for duty in policy.duties}
     overrides = {duty.id for duty in policy.duties if duty.override is not None}
     try:
         make_run_directory(files)
         _replace(files, RUN, POLICY, encode_policy(policy))
-        _fill(files, IDS, {_as_in_uevent(duty.id): b"" for duty in policy.duties})
+        lines = {_as_in_uevent(each): encode_lines(policy, each) for each in ids}
+        _fill(files, IDS, lines)
         _fill(files, BIND, {_as_in_uevent(each): b"" for each in overrides})
         _fill(files, STAMPS, {stamp.address: encode_stamp(stamp) for stamp in stamps})
     except OSError as error:

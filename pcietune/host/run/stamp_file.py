@@ -1,14 +1,14 @@
 """Stamps as files in /run, one for each function, named after its address.
 
-The udev rule looks for them: a function that has one starts no hook. On the hook's path: nothing
-imported but what the hook may.
+The udev rule looks for them: a function that has one starts no hook. On the hook's path: json is
+imported only where there is a stamp to be read, which is rarely so when a function is added.
 """
 
-import json
 import os
 
 from pcietune.errors import NotPermittedError
-from pcietune.host.run.policy_file import read_trusted
+from pcietune.host.run.json_line import json_line
+from pcietune.host.run.trusted_file import read_trusted
 from pcietune.model.stamp import Stamp
 
 STAMPS = "stamps"
@@ -18,11 +18,13 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def encode_stamp(stamp: Stamp) -> bytes:
     """Return a stamp as it stands in its file."""
-    return json.dumps({name: getattr(stamp, name) for name in stamp.__slots__}).encode() + b"\n"
+    return json_line({name: getattr(stamp, name) for name in stamp.__slots__})
 
 
 def decode_stamp(data: bytes) -> Stamp | None:
     """Return what a file says; None if that is no stamp."""
+    import json
+
     try:
         keys: object = json.loads(data)
     except (ValueError, RecursionError):
@@ -57,6 +59,11 @@ def read_stamp(directory: str, address: str) -> Stamp | None:
         return decode_stamp(read_trusted(directory, address))
     except (OSError, ValueError):
         return None
+
+
+def has_stamp(directory: str, address: str) -> bool:
+    """Return whether a function has a stamp, as the udev rule sees it."""
+    return os.path.lexists(f"{directory}/{address}")
 
 
 def write_stamp(directory: str, stamp: Stamp) -> None:
