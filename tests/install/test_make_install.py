@@ -85,6 +85,22 @@ def test_the_surroundings_cannot_slip_in_a_module(installed: Installed, tmp_path
     assert said == f"pcietune {__version__}\n"
 
 
+def test_udevs_hook_runs_from_where_it_is_installed(installed: Installed, tmp_path: Path) -> None:
+    """Of an event that is about no PCI function there is nothing to do."""
+    (tmp_path / "os.py").write_text("raise SystemExit('slipped in')\n")
+
+    run = subprocess.run(
+        [installed.prefix / "lib" / "pcietune" / "hook"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"ACTION": "add", "SUBSYSTEM": "pci", "PYTHONPATH": str(tmp_path)},
+    )
+
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
 def test_running_it_writes_nothing_into_what_is_installed(installed: Installed) -> None:
     before = tree(installed.prefix)
 
