@@ -90,23 +90,26 @@ class _Hook:
         named = [(each, duty) for each in concerned if (duty := self._duty(each)) is not None]
         if not named:
             return ExitCode.OK
-        bound_before = {}
+        known: dict[str, bool | None] = {}
         if action != "bind":  # nothing is known of them now, even if this hook gets no turn
-            bound_before = {each.location: self._taken_back(each, duty) for each, duty in named}
+            known = {each.location: self._taken_back(each, duty) for each, duty in named}
         held = take_turn(self._run)
         try:
             return ExitCode.of_several(
-                [self._tried(action, p, duty, bound_before.get(p.location)) for p, duty in named]
+                [
+                    self._tried(action, p, duty, bound_before=known.get(p.location))
+                    for p, duty in named
+                ]
             )
         finally:
             release(held)
 
     def _tried(
-        self, action: str, place: Place, duty: FunctionDuty, bound_before: bool | None
+        self, action: str, place: Place, duty: FunctionDuty, *, bound_before: bool | None
     ) -> ExitCode:
         """Judge a function; return the exit code, and log what it stands for."""
         try:
-            self._judge(action, place, duty, bound_before)
+            self._judge(action, place, duty, bound_before=bound_before)
         except PcietuneError as error:
             drop_stamp(self._stamps, str(place.address))
             tell(self._root, WARNING, f"{place.address}, {action}: {error}")
@@ -121,7 +124,7 @@ class _Hook:
         )
 
     def _judge(
-        self, action: str, place: Place, duty: FunctionDuty, bound_before: bool | None
+        self, action: str, place: Place, duty: FunctionDuty, *, bound_before: bool | None
     ) -> None:
         """Judge a function's ports, set what may be set, and stamp and bind it if all is well.
 
@@ -139,7 +142,7 @@ class _Hook:
         if wrong:
             raise ConfigSpaceError("; ".join(_what_is_wrong(port) for port in wrong))
         if action != "bind" or not has_stamp(self._stamps, str(place.address)):
-            self._stamp(place, duty, bound_before)
+            self._stamp(place, duty, bound_before=bound_before)
         if action == "add" and duty.override is not None and self._policy.enforce:
             from pcietune.host.hook.binding import bind
 
@@ -155,10 +158,11 @@ class _Hook:
         address = str(place.address)
         stamp = read_stamp(self._stamps, address)
         drop_stamp(self._stamps, address)
-        known = stamp is not None and stamp.is_of(place.location, duty.id, self._policy.boot_id)
-        return stamp.bound_before if stamp is not None and known else None
+        if stamp is None or not stamp.is_of(place.location, duty.id, self._policy.boot_id):
+            return None
+        return stamp.bound_before
 
-    def _stamp(self, place: Place, duty: FunctionDuty, bound_before: bool | None) -> None:
+    def _stamp(self, place: Place, duty: FunctionDuty, *, bound_before: bool | None) -> None:
         """Remember that all ports above a function read as wanted."""
         stamp = Stamp(
             address=str(place.address),
