@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pcietune.cli.examining import Examined, examined
 from pcietune.cli.repairing import repair
 from pcietune.errors import ExitCode, NotPermittedError, PcietuneError, SwitchedOffError
+from pcietune.host.kernel_log import read_kernel_log
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.device_event import Action, EventSource
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.watch.back_off import BackOff
 from pcietune.tune.watch.batch import Concern
 from pcietune.tune.watch.concerned import concerned_groups
+from pcietune.tune.watch.logged import KernelLog
 from pcietune.tune.watch.notice import Notice, NoticeKind
 from pcietune.tune.watch.repairs import NO_REPAIRS, Repairs, deferred, repairs
 from pcietune.tune.watch.schedule import Schedule
@@ -72,6 +74,7 @@ class Watching:
         self._schedule = Schedule(interval_s, surroundings.clock())
         self._seen = Seen()
         self._back_off = BackOff()
+        self._log = KernelLog()
         self._told = _Told()
         self._last = _Last()
 
@@ -116,8 +119,10 @@ class Watching:
     def _look(self, concern: Concern) -> list[PcietuneError]:
         groups = self._groups(concern)
         whole = groups is None
-        with examined(self._given.open_host(), groups) as found:
-            look = found.look(concern.events, whole=whole)
+        host = self._given.open_host()
+        logged = self._log.new_events(read_kernel_log(host.files))
+        with examined(host, groups) as found:
+            look = found.look((*concern.events, *logged), whole=whole)
             for notice in () if look is None else self._seen.tell(look):
                 self._given.tell(notice)
             todo = self._todo(found)
