@@ -17,7 +17,7 @@ from tune.profiles import PROFILE, handing_over, with_roles
 
 from pcietune.model.binding import Binding, BindState
 from pcietune.model.hold import Hold, HoldKind
-from pcietune.model.profile import Attach, FunctionPattern, ModeName, Role
+from pcietune.model.profile import Attach, FunctionPattern, GroupPolicy, ModeName, Role
 from pcietune.model.protection import Protect, Selector
 from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import FabricPlan, VfioPolicy
@@ -300,7 +300,7 @@ def test_nvidia_is_not_unbound_from_gpus_that_nvswitches_tie(kernel: DriverKerne
 def test_functions_of_one_group_go_together_or_not_at_all(tmp_path: Path) -> None:
     tree = tuned(one_switch(tmp_path))
     into_group(tree, NIC, 4)
-    mode = replace(PROFILE.modes[ModeName.VM], groups="ignore")
+    mode = replace(PROFILE.modes[ModeName.VM], groups=GroupPolicy.IGNORE)
     profile = replace(PROFILE, modes={ModeName.VM: mode})
     kernel = DriverKernel(tree)
     kernel.bind(NIC, "mlx5_core")

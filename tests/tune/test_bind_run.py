@@ -67,7 +67,7 @@ def only(bound: Bound, address: str) -> Binding:
 
 def at(order: str, act: Callable[[], None]) -> Callable[[str], None]:
     """Let something happen right before an order is obeyed, the first time."""
-    happened = []
+    happened: list[str] = []
 
     def before(text: str) -> None:
         if text == order and not happened:
@@ -267,8 +267,8 @@ def test_after_a_kill_at_any_step_the_next_run_says_what_is_so_and_finishes(
     kernel.before = lambda _: None
     again = scene(kernel)
     functions = named(again.audited, [NIC])
-    ((before,),) = judge(again, functions, {f.address for f in functions}, takes=True)
-    assert before.state is (BindState.READY if done < 2 else BindState.HALF_BOUND)
+    ((half,),) = judge(again, functions, {f.address for f in functions}, takes=True)
+    assert half.state is (BindState.READY if done < 2 else BindState.HALF_BOUND)
     assert only(give(again, NIC), NIC).state is BindState.BOUND
     assert driver_of(kernel.tree, NIC) == "vfio-pci"
 
