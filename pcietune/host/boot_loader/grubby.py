@@ -43,6 +43,7 @@ class Grubby:
         note = read_written(files, self.name)
         wanted: dict[tuple[str, ...], str] = {}
         sites: dict[tuple[str, ...], None] = {}
+        gone: dict[str, None] = {}
         changes = False
         for kernel, words in _entries(program):
             ours = () if note is None else note.ours_in(words)
@@ -51,7 +52,8 @@ class Grubby:
             new = (*_one_pci_word(merged.words), *(w for w in merged.added if not options_of(w)))
             wanted.setdefault(new, kernel)
             sites[_one_pci_word(site)] = None
-            changes = changes or not _has(words, new)
+            gone |= {word: None for word in ours if not options_of(word) and word not in new}
+            changes = changes or bool(gone) or not _has(words, new)
         if not changes:
             return LoaderChange(self.name)
         if len(wanted) != 1 or len(sites) != 1:
@@ -63,10 +65,13 @@ class Grubby:
         new, site = next(iter(wanted)), next(iter(sites))
         lines = note.lines[-1:] if note is not None else ()
         line = Written(" ".join(site), (*lines, " ".join(new)))
+        commands = [_call(program, "--args", " ".join(map(_quoted, new)))]
+        if gone:
+            commands.append(_call(program, "--remove-args", " ".join(gone)))
         return LoaderChange(
             self.name,
             note=note_change(files, self.name, line),
-            commands=(_call(program, "--args", " ".join(map(_quoted, new))),),
+            commands=tuple(commands),
             then=("reboot",),
         )
 
