@@ -25,9 +25,9 @@ def _words(text: str) -> str:
 
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
-        "apply", "audit", "explain", "firmware", "groups", "mode", "plan", "profile learn", "profile lint",
-        "profile list", "profile match", "profile schema", "profile show", "record", "restore",
-        "schema", "status", "topo", "watch",
+        "apply", "audit", "explain", "firmware", "groups", "mode", "plan", "profile learn",
+        "profile lint", "profile list", "profile match", "profile schema", "profile show",
+        "record", "restore", "schema", "status", "topo", "watch",
     ]  # fmt: skip
 
 

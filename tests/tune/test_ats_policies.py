@@ -246,4 +246,4 @@ def test_a_vf_without_capability_is_a_setting_of_its_pfs_firmware(tmp_path: Path
     only = of_nic(tree, replace(ENSURE, attach=Attach.VF))
 
     assert only.finding.remedy
-    assert only.finding.remedy.command.startswith("mlxconfig -d 0000:24:00.0 set")
+    assert only.finding.remedy.command.startswith("pcietune firmware --set --device 0000:24:00.0")

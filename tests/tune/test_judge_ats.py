@@ -46,7 +46,7 @@ def test_no_capability_is_a_setting_of_the_nics_firmware(tmp_path: Path) -> None
     assert found.remedy
     assert (found.remedy.kind, found.remedy.command) == (
         RemedyKind.FIRMWARE,
-        "mlxconfig -d 0000:24:00.0 set ATS_ENABLED=true, then reboot the host",
+        "pcietune firmware --set --device 0000:24:00.0, then reboot the host",
     )
 
 

@@ -25,8 +25,9 @@ def switch_in_firmware(function: PciFunction, state: FunctionState, *, on: bool)
     """Return how ATS is switched where only the device's firmware can; of a VF its PF's."""
     if function.vendor == _MELLANOX:
         card = state.physical_function or function.address
-        value = str(on).lower()
-        command = f"mlxconfig -d {card} set ATS_ENABLED={value}, then reboot the host"
+        switch = f"pcietune firmware --set --device {card}"
+        command = switch if on else f"mlxconfig -d {card} set ATS_ENABLED=false"
+        command += ", then reboot the host"
     else:
         word = "on" if on else "off"
         command = f"switch ATS {word} in the device's firmware, if it can, then reboot the host"

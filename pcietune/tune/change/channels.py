@@ -56,7 +56,7 @@ def channels(host: HostAccess) -> Channels:
         registers=_registers(host),
         group_type=_group_type(host),
         config_acs=_config_acs(host.knows_config_acs()),
-        firmware=Channel(ChannelState.UNKNOWN, "pcietune does not look at the NICs' firmware yet"),
+        firmware=Channel(ChannelState.UNKNOWN, "pcietune firmware asks the NICs, and nothing else"),
     )
 
 

@@ -1,0 +1,1 @@
+"""The firmware of NVIDIA's NICs, by the programs mstconfig and mlxconfig."""
