@@ -75,9 +75,10 @@ def test_a_vm_is_stopped_before_its_function_is_taken_from_vfio(tmp_path: Path) 
 
     commands = step(way(tree, ModeName.BAREMETAL), StepKind.RELEASE).commands
 
-    assert commands[0] == f"stop the VM that uses {NIC}"
-    assert f"echo {NIC} > /sys/bus/pci/devices/{NIC}/driver/unbind" in commands
-    assert f"echo {GPU} > /sys/bus/pci/devices/{GPU}/driver/unbind" in commands
+    assert commands == (
+        f"stop the VM that uses {NIC}",
+        f"pcietune vfio unbind {GPU} {NIC}",
+    )
 
 
 def test_to_bare_metal_redirection_is_cleared_by_the_kernel_command_line_alone(
@@ -191,17 +192,14 @@ def test_nics_whose_vfs_go_to_vms_get_some_first(tmp_path: Path) -> None:
     )
 
 
-def test_before_nics_lose_their_driver_the_host_is_to_be_looked_at(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path / "own", instead=[nic(NIC, below=NIC_PORT, driver="mlx5_core")])
+def test_functions_are_bound_by_the_command_that_looks_first_what_holds_them(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path, instead=[nic(NIC, below=NIC_PORT, driver="mlx5_core")])
 
     commands = step(way(tree, ModeName.VM), StepKind.BIND).commands
 
-    assert commands[0] == (
-        f"make sure that nothing of this host runs over {NIC}: ip link, rdma link"
-    )
-    assert commands[1] == "modprobe vfio-pci"
-    idle = step(way(one_switch(tmp_path / "none"), ModeName.VM), StepKind.BIND).commands
-    assert idle[0] == "modprobe vfio-pci"
+    assert commands == (f"pcietune vfio bind {GPU} {NIC}",)
 
 
 def test_what_the_kernel_sets_by_itself_is_told_with_the_ports_that_lack_it(tmp_path: Path) -> None:
@@ -225,6 +223,8 @@ def test_the_driver_of_gpus_tied_by_nvswitches_is_not_unbound_on_a_running_host(
     change = way(tree, ModeName.VM, profile=replace(PROFILE, roles=roles))
 
     late = step(change, StepKind.BIND_AT_BOOT)
-    assert late.commands == (f"driverctl --noprobe set-override {GPU} vfio-pci",)
+    assert late.commands == (
+        "write to /etc/pcietune/pcietune.yaml: enforce: apply, and gpu in vfio: {bind: [gpu]}",
+    )
     assert not step(change, StepKind.REBOOT).done
-    assert all(f"{GPU}/driver/unbind" not in c for c in step(change, StepKind.BIND).commands)
+    assert step(change, StepKind.BIND).commands == (f"pcietune vfio bind {NIC}",)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
@@ -11,10 +10,9 @@ from pcietune.model.profile import Attach, Profile
 from pcietune.model.role_name import RoleName
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.tune.audit.audit import Audit
-from pcietune.tune.vfio_use import named
+from pcietune.tune.bind.candidates import role_of, serving
 
 _DEVICES = "/sys/bus/pci/devices"
-_NETWORK = 0x02  # base class (include/linux/pci_ids.h, PCI_BASE_CLASS_NETWORK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +46,31 @@ def release_from_vfio(host: HostAccess, audited: Audit, groups: Sequence[SwitchG
     members = [f for group in groups for f in audited.fabric.below(group.top)]
     ours = [f for f in members if not audited.protection.covers(f.address)]
     given = [(f, state) for f, state in _states(host, ours) if state.vfio]
-    in_use = [f for f, state in given if state.in_use_by_vfio]
-    commands = [f"stop the VM that uses {f.address}" for f in in_use]
-    for function, _ in given:
-        device = f"{_DEVICES}/{function.address}"
-        commands += [
-            f"echo > {device}/driver_override",
-            f"echo {function.address} > {device}/driver/unbind",
-            f"echo {function.address} > /sys/bus/pci/drivers_probe",
-        ]
-    return HandOver(tuple(f for f, _ in given), tuple(commands))
+    stops = [f"stop the VM that uses {f.address}" for f, state in given if state.in_use_by_vfio]
+    functions = tuple(f for f, _ in given)
+    return HandOver(functions, (*stops, *_command("unbind", functions)))
 
 
 def bind_to_vfio(host: HostAccess, audited: Audit, groups: Sequence[SwitchGroup]) -> Binding:
     """Return what of the switch groups VMs cannot take yet, and how VFIO gets it.
 
     The driver of GPUs that NVSwitches tie is not unbound on a running host, which is reported to
-    hang: there the override is written for the next boot.
+    hang: those the boot binds, before their driver comes.
     """
-    wanted = chain.from_iterable(_handed_over(host, audited, group) for group in groups)
+    tops = {group.top for group in groups}
+    wanted = [f for f in serving(host, audited) if audited.fabric.topmost_switch(f) in tops]
     lacking = [f for f, state in _states(host, wanted) if state.vfio is False]
     tied = RoleName.NVSWITCH in audited.roles.values()
 
     def is_late(function: PciFunction) -> bool:
-        gpu = audited.roles.get(function.address) is RoleName.GPU
+        gpu = role_of(host, audited, function) is RoleName.GPU
         return tied and gpu and function.driver is not None
 
     late = tuple(function for function in lacking if is_late(function))
     now = tuple(function for function in lacking if not is_late(function))
-    loaded = (*_look_first(now), "modprobe vfio-pci") if now else ()
+    at_boot = "write to /etc/pcietune/pcietune.yaml: enforce: apply, and gpu in vfio: {bind: [gpu]}"
     return Binding(
-        HandOver(now, (*loaded, *chain.from_iterable(map(_bind, now)))),
-        HandOver(
-            late, tuple(f"driverctl --noprobe set-override {f.address} vfio-pci" for f in late)
-        ),
+        HandOver(now, tuple(_command("bind", now))), HandOver(late, (at_boot,) if late else ())
     )
 
 
@@ -103,36 +92,9 @@ def lacking_virtual_functions(
     return HandOver(tuple(without), tuple(commands))
 
 
-def _handed_over(host: HostAccess, audited: Audit, group: SwitchGroup) -> Iterable[PciFunction]:
-    yield from group.gpus
-    if audited.profile.roles[RoleName.NIC].attach is not Attach.VF:
-        yield from group.nics
-        return
-    for _, state in _states(host, group.nics):
-        for address in state.virtual_functions:
-            if address in audited.fabric.functions:
-                yield audited.fabric.functions[address]
-
-
-def _look_first(functions: Sequence[PciFunction]) -> Iterable[str]:
-    """Yield what comes before the drivers of NICs are unbound: the host may be reached by one."""
-    nics = [f for f in functions if f.driver and f.class_code >> 16 == _NETWORK]
-    if nics:
-        yield f"make sure that nothing of this host runs over {named(nics)}: ip link, rdma link"
-
-
-def _bind(function: PciFunction) -> list[str]:
-    device = f"{_DEVICES}/{function.address}"
-    unbind = f"echo {function.address} > {device}/driver/unbind"
-    return [
-        f"echo vfio-pci > {device}/driver_override",
-        *([unbind] if function.driver is not None else []),
-        f"echo {function.address} > /sys/bus/pci/drivers_probe",
-    ]
-
-
-def _bind_at_boot(function: PciFunction) -> str:
-    return f"driverctl --noprobe set-override {function.address} vfio-pci"
+def _command(what: str, functions: Sequence[PciFunction]) -> Iterable[str]:
+    if functions:
+        yield f"pcietune vfio {what} {' '.join(str(f.address) for f in functions)}"
 
 
 def _states(
