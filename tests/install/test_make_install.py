@@ -152,6 +152,20 @@ def test_uninstalling_leaves_what_was_there_before(installed: Installed, tmp_pat
     assert tree(tmp_path / "root") == installed.before
 
 
+def test_what_is_still_enabled_is_not_uninstalled(installed: Installed, tmp_path: Path) -> None:
+    """Else a link to nothing would be told at every boot."""
+    shutil.copytree(installed.prefix, tmp_path / "usr")
+    wants = tmp_path / "etc/systemd/system/sysinit.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "pcietune-apply.service").symlink_to("/usr/lib/systemd/system/pcietune-apply.service")
+    before = tree(tmp_path)
+
+    said = refusal("uninstall", Path("/usr"), destdir=str(tmp_path))
+
+    assert "still enabled: pcietune-apply.service" in said
+    assert tree(tmp_path) == before
+
+
 def test_what_make_install_did_not_put_is_not_uninstalled(tmp_path: Path) -> None:
     _venv_in_its_place(tmp_path)
     before = tree(tmp_path)
@@ -166,6 +180,14 @@ def test_the_place_of_something_else_is_not_taken(tmp_path: Path) -> None:
 
     assert "is there, but not from make install" in refusal("install", tmp_path)
     assert tree(tmp_path) == before
+
+
+def test_who_may_not_write_there_is_told_so_at_once(tmp_path: Path) -> None:
+    """Below /proc not even root may."""
+    said = refusal("install", Path("/proc/sys/kernel"))
+
+    assert "make install: /proc/sys/kernel may not be written\n  try: the same as root\n" in said
+    assert tree(tmp_path) == {}
 
 
 def test_a_place_that_is_mounted_after_the_boot_unit_is_refused() -> None:
@@ -294,14 +316,17 @@ def _make(
 
 
 def tree(root: Path) -> Tree:
-    """Return mode and content of everything below a folder; a folder has no content."""
+    """Return mode and content of everything below a folder; a link's content is where it leads."""
     return {
-        str(path.relative_to(root)): (
-            path.stat().st_mode & 0o7777,
-            path.read_bytes() if path.is_file() else b"",
-        )
+        str(path.relative_to(root)): (path.lstat().st_mode & 0o7777, _content(path))
         for path in root.rglob("*")
     }
+
+
+def _content(path: Path) -> bytes:
+    if path.is_symlink():
+        return bytes(path.readlink())
+    return path.read_bytes() if path.is_file() else b""
 
 
 def _ours(installed: Installed) -> list[Path]:
