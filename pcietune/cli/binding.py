@@ -15,7 +15,7 @@ from pcietune.cli.writing import writable_host
 from pcietune.errors import BadInputError
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
-from pcietune.model.binding import Bound
+from pcietune.model.binding import HANDED_BACK, HANDED_OVER, BindState, Bound
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import ModeName
 from pcietune.report import binding, text
@@ -88,7 +88,7 @@ def give(
         return judge_bindings(scene, functions, asked, takes=True)
 
     outcome = Outcome(unattended=unattended)
-    _run(wish, source, outcome, units, _bind, dry_run=dry_run, wait_s=wait_s)
+    _run(wish, source, outcome, units, _bind, settled=HANDED_OVER, dry_run=dry_run, wait_s=wait_s)
 
 
 def take_back(wish: Wish, source: Sequence[Path] | None, *, dry_run: bool, wait_s: float) -> None:
@@ -108,7 +108,16 @@ def take_back(wish: Wish, source: Sequence[Path] | None, *, dry_run: bool, wait_
             )
         return judge_release(scene, functions, {function.address for function in functions})
 
-    _run(wish, source, Outcome(), units, _release, dry_run=dry_run, wait_s=wait_s)
+    _run(
+        wish,
+        source,
+        Outcome(),
+        units,
+        _release,
+        settled=HANDED_BACK,
+        dry_run=dry_run,
+        wait_s=wait_s,
+    )
 
 
 def _run(  # noqa: PLR0913 -- what two commands have in common
@@ -118,6 +127,7 @@ def _run(  # noqa: PLR0913 -- what two commands have in common
     units: Callable[[Scene], list[Judged]],
     act: Callable[[Scene, list[Judged], Callable[[], bool]], Bound],
     *,
+    settled: tuple[BindState, ...],
     dry_run: bool,
     wait_s: float,
 ) -> None:
@@ -128,7 +138,7 @@ def _run(  # noqa: PLR0913 -- what two commands have in common
             if scene is not None and outcome.disabled is None:
                 judged = units(scene)
                 if dry_run or outcome.only_judges:
-                    outcome.bound = Bound(flat(judged))
+                    outcome.bound = Bound(flat(judged), settled)
                 else:
                     interrupts = until_it_is_told.enter_context(held_back())
                     outcome.bound = act(scene, judged, interrupts.asked)

@@ -25,6 +25,12 @@ class BindState(StrEnum):
 GIVEN = (BindState.IN_USE, BindState.BOUND)
 """What is left as it is: a VFIO driver has it, whichever."""
 
+HANDED_OVER = (*GIVEN, BindState.WAITING)
+"""What is as it should be where functions go to VFIO."""
+
+HANDED_BACK = (BindState.FREE,)
+"""What is as it should be where VFIO gives them back."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -61,22 +67,23 @@ class Bound:
 
     Attributes:
         bindings: Every function that was looked at, as it is now, by address.
+        settled: What is as it should be; what was wanted and is not so differs.
         changed: Whether anything differs now because of this run.
         errors: What went wrong, and whether things are as they were found.
         interrupted: Whether it was asked to stop, and undid what it had done.
     """
 
     bindings: tuple[Binding, ...] = ()
+    settled: tuple[BindState, ...] = HANDED_OVER
     changed: bool = False
     errors: list[PcietuneError] = field(default_factory=list)
     interrupted: bool = False
 
     def exit_code(self) -> ExitCode:
-        """Return the exit code that the run alone asks for: what is not bound differs."""
+        """Return the exit code that the run alone asks for."""
         codes = [error.exit_code for error in self.errors]
         if self.interrupted:
             codes.append(ExitCode.INTERRUPTED)
-        done = (*GIVEN, BindState.WAITING, BindState.FREE)
-        if any(b.wanted and b.state not in done for b in self.bindings):
+        if any(b.wanted and b.state not in self.settled for b in self.bindings):
             codes.append(ExitCode.DIFFERS)
         return ExitCode.of_several(codes)

@@ -6,14 +6,15 @@ from cli.in_process import Pcietune
 from typer.main import get_group
 
 from pcietune import __version__
-from pcietune.cli import profile
+from pcietune.cli import profile, vfio
 from pcietune.cli.app import app
 from pcietune.errors import ExitCode
 
 COMMANDS = sorted(
     [
-        *(name for name in get_group(app).commands if name != "profile"),
+        *(name for name in get_group(app).commands if name not in ("profile", "vfio")),
         *(f"profile {name}" for name in get_group(profile.app).commands),
+        *(f"vfio {name}" for name in get_group(vfio.app).commands),
     ]
 )
 
@@ -25,9 +26,10 @@ def _words(text: str) -> str:
 
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
-        "apply", "audit", "explain", "firmware", "groups", "mode", "plan", "profile learn",
-        "profile lint", "profile list", "profile match", "profile schema", "profile show",
-        "record", "restore", "schema", "status", "topo", "watch",
+        "apply", "audit", "explain", "firmware", "groups", "kernel-args", "mode", "plan",
+        "profile learn", "profile lint", "profile list", "profile match", "profile schema",
+        "profile show", "record", "restore", "schema", "status", "topo", "vfio bind", "vfio show",
+        "vfio unbind", "watch",
     ]  # fmt: skip
 
 
@@ -50,6 +52,7 @@ def test_every_commands_help_has_an_example(pcietune: Pcietune, command: str) ->
         ("restore", "Exits 0 if nothing of it is left to put back, else 3"),
         ("status", "Exits 0 whatever is found"),
         ("profile lint", "exit 4 if anything is wrong"),
+        ("vfio bind", "Exits 0 if VFIO has them, 3 if something keeps one from it"),
     ],
 )
 def test_help_names_the_exit_codes_that_scripts_ask_for(

@@ -11,7 +11,7 @@ from pcietune.errors import (
     PcietuneError,
     RolledBackError,
 )
-from pcietune.model.binding import GIVEN, Binding, BindState, Bound
+from pcietune.model.binding import GIVEN, HANDED_BACK, Binding, BindState, Bound
 from pcietune.model.function import PciFunction
 from pcietune.tune.bind.hand import Handed, begin, give, take_back, undo
 from pcietune.tune.bind.judge import Judged, flat, is_open
@@ -46,7 +46,7 @@ def bind(
             scene.drivers.load(handed.binding.vfio_driver)
         give(handed, scene, probes=whole)
 
-    run = _Run(scene, act, stop)
+    run = _Run(scene, act, stop, Bound())
     for unit in units:
         run.take_on(unit, [b for b in unit if b.state not in GIVEN] if is_open(unit) else [])
     return run.end(BindState.WAITING)
@@ -54,7 +54,8 @@ def bind(
 
 def release(scene: Scene, units: Iterable[Judged], *, stop: Callable[[], bool]) -> Bound:
     """Take every unit back from VFIO that nothing stands against; as ``bind``."""
-    run = _Run(scene, lambda handed: take_back(handed, scene), stop)
+    bound = Bound(settled=HANDED_BACK)
+    run = _Run(scene, lambda handed: take_back(handed, scene), stop, bound)
     for unit in units:
         run.take_on(
             unit, [b for b in unit if b.state is not BindState.FREE] if may_go(unit) else []
@@ -69,7 +70,7 @@ class _Run:
     scene: Scene
     act: Callable[[Handed], None]
     stop: Callable[[], bool]
-    bound: Bound = field(default_factory=Bound)
+    bound: Bound
     seen: list[Binding] = field(default_factory=list)
     done: list[Handed] = field(default_factory=list)
     failed: dict[PciAddress, PcietuneError] = field(default_factory=dict)
