@@ -12,6 +12,7 @@ from pcietune.cli import (
     apply,
     audit,
     explain,
+    firmware,
     groups,
     kernel_args,
     mode,
@@ -23,6 +24,7 @@ from pcietune.cli import (
     show,
     status,
     topo,
+    udev_rules,
     vfio,
     watch,
 )
@@ -50,9 +52,11 @@ app.command()(restore.restore)
 app.command()(watch.watch)
 app.command()(mode.mode)
 app.command()(kernel_args.kernel_args)
+app.command()(firmware.firmware)
 app.command()(topo.topo)
 app.command()(groups.groups)
 app.command()(record.record)
+app.command(name="udev-rules")(udev_rules.udev_rules)
 app.command()(explain.explain)
 app.command()(schema.schema)
 app.add_typer(profile.app, name="profile")
