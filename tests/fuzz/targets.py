@@ -1,14 +1,17 @@
 """All that is fuzzed, by name."""
 
-from fuzz import acpi_tables, documents, registers, sources, whole_hosts
+from fuzz import acpi_tables, documents, registers, said_by_others, sources, whole_hosts
 
 TARGETS = {
     "acpi-tables": acpi_tables.TARGET,
     "archives": sources.ARCHIVES,
     "dumps": sources.DUMPS,
+    "firmware-answers": said_by_others.FIRMWARE_ANSWERS,
+    "kernel-logs": said_by_others.KERNEL_LOGS,
     "profiles": documents.PROFILES,
     "registers": registers.TARGET,
     "settings": documents.SETTINGS,
     "undo-records": documents.UNDO_RECORDS,
+    "vm-definitions": said_by_others.VM_DEFINITIONS,
     "whole-hosts": whole_hosts.TARGET,
 }

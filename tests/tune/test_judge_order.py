@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trees.function import nic
 from trees.machines import one_switch
 from tune.judged import GPU, NIC, opened, surveyed
 from tune.profiles import PROFILE
@@ -113,6 +114,21 @@ def test_what_vfio_does_not_have_is_in_no_order(tmp_path: Path, driver: str | No
 
 def test_on_bare_metal_nothing_is_handed_over(tmp_path: Path) -> None:
     assert _judged(tmp_path, _of_gpu(bound_before=True), mode=ModeName.BAREMETAL) == []
+
+
+def test_a_vf_that_has_a_stamp_is_judged_like_its_pf(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    virtual = nic("0000:24:00.2", below="0000:22:04.0", driver="vfio-pci")
+    tree.add(replace(virtual, physical_function=NIC))
+    tree.add(replace(virtual, address="0000:24:00.3", physical_function=NIC))
+    host = opened(tree)
+    place = "0000:20:01.0/00.0/04.0/00.2"
+    memory = Memory(stamps={place: _stamp("0000:24:00.2", place, "15b3:101b", bound_before=True)})
+
+    audited = audit(host, surveyed(host), Yardstick(PROFILE, ModeName.VM), memory)
+
+    found = [f for f in audited.findings if f.id == "vfio.order"]
+    assert _states(found) == [("0000:24:00.2", State.FAIL)]
 
 
 IDS = Owner(OwnerKind.MODULE_IDS, "/etc/modprobe.d/vfio.conf", ids=("10de:20f3",))

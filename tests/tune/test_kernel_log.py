@@ -79,6 +79,7 @@ def test_a_line_tells_what_happened_to_which_function(
         "pcieport 0000:89:02.0: PCIe Bus Error: severity=Corrected, type=Physical Layer",
         "kernel: somebody wrote AER: device recovery failed",
         "DMAR: Invalidation Time-out Error (ITE) cleared",
+        "DMAR: VT-d detected Invalidation Time-out Error: SID 12400",  # a Source ID has 16 bits
         "",
     ],
 )

@@ -47,11 +47,23 @@ def read_libvirt(files: HostFiles) -> tuple[list[Owner], list[str]]:
     return owners, not_known
 
 
-def _managed(files: HostFiles, path: str) -> set[PciAddress] | None:
-    """Return the functions that a VM's definition has managed; None if it makes no sense."""
+def managed_functions(xml: bytes) -> set[PciAddress]:
+    """Return the functions that a VM's definition has managed.
+
+    Raises:
+        ValueError: It makes no sense, or declares entities, as libvirt never does.
+    """
     try:
-        return set(_Definition(files.read(path)).addresses)
-    except (OSError, expat.ExpatError, ValueError):
+        return set(_Definition(xml).addresses)
+    except expat.ExpatError as error:
+        raise ValueError(str(error)) from error
+
+
+def _managed(files: HostFiles, path: str) -> set[PciAddress] | None:
+    """Return the functions that a file has managed; None if it tells nothing that makes sense."""
+    try:
+        return managed_functions(files.read(path))
+    except (OSError, ValueError):
         return None
 
 

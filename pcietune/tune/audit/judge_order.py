@@ -7,7 +7,7 @@ from pcietune.errors import ConfigSpaceError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import UNKNOWN, Finding, Remedy, RemedyKind, State, Subject, Value
-from pcietune.model.function import PciFunction
+from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.owners import Owner, OwnerKind, Owners
 from pcietune.model.severity import Severity
 from pcietune.model.stamp import Stamp
@@ -30,7 +30,7 @@ def judge_order(
     stamps: Mapping[str, Stamp],
     owners: Owners | None,
 ) -> list[Finding]:
-    """Judge each function that a VFIO driver has; none where apply did not run in this boot.
+    """Judge each function and VF that a VFIO driver has; none where apply did not run in this boot.
 
     Args:
         host: The host.
@@ -41,19 +41,33 @@ def judge_order(
     """
     if not stamps:
         return []
-    functions = [fabric.functions[address] for address in concerned]
-    return [
-        _judge(function, _stamp(function, stamps), owners)
-        for function in functions
-        if _has_vfio(host, function)
-    ]
+    findings = []
+    for address in concerned:
+        function = fabric.functions[address]
+        state = _state(host, function)
+        if state is None:
+            continue
+        if state.vfio is True:
+            findings.append(_judge(function, _stamp(function, stamps), owners))
+        for each in state.virtual_functions:  # nobody promises a stamp to every VF
+            virtual = fabric.functions.get(each)
+            stamp = None if virtual is None else _stamp(virtual, stamps)
+            if virtual is not None and stamp is not None and _has_vfio(host, virtual):
+                findings.append(_judge(virtual, stamp, owners))
+    return findings
 
 
 def _has_vfio(host: HostAccess, function: PciFunction) -> bool:
+    state = _state(host, function)
+    return state is not None and state.vfio is True
+
+
+def _state(host: HostAccess, function: PciFunction) -> FunctionState | None:
+    """Return a function's state; None if it vanished."""
     try:
-        return host.state(function).vfio is True
-    except ConfigSpaceError:  # it vanished
-        return False
+        return host.state(function)
+    except ConfigSpaceError:
+        return None
 
 
 def _stamp(function: PciFunction, stamps: Mapping[str, Stamp]) -> Stamp | None:

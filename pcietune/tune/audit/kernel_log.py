@@ -39,7 +39,7 @@ _MASK_OF_MESSAGES = 0x18
 _RIGHT_AFTER_US = 10_000_000
 _GIVES_NUMBERS = (LogEventKind.HOT_PLUGGED, LogEventKind.ENUMERATED)
 
-_INTEL = re.compile(r"DMAR: VT-d detected Invalidation Time-out Error: SID ([\da-f]+)")
+_INTEL = re.compile(r"DMAR: VT-d detected Invalidation Time-out Error: SID ([\da-f]{1,4})\b")
 _INTEL_QUEUE = re.compile(
     r"DMAR: QI (?:HEAD|PRIOR): (PASID-based )?Device-TLB Invalidation qw0 = 0x([\da-f]{1,16})"
 )
