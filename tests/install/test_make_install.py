@@ -251,6 +251,12 @@ def test_no_file_names_usr_for_another_prefix(installed: Installed) -> None:
     ] == []
 
 
+def test_rules_that_it_prints_start_the_installed_hook(installed: Installed) -> None:
+    rules = installed.run("udev-rules", "--mode", "vm", "--from", RECORDED_HOST)
+
+    assert set(re.findall(r'RUN\+="(.+?)"', rules)) == {f"{installed.prefix}/lib/pcietune/hook"}
+
+
 def test_the_bytecode_asks_neither_times_nor_sources(installed: Installed) -> None:
     packages = next((installed.prefix / "lib/pcietune").glob("python*"))
     sources = {path.relative_to(packages) for path in packages.rglob("*.py")}
@@ -330,11 +336,13 @@ def _content(path: Path) -> bytes:
 
 
 def _ours(installed: Installed) -> list[Path]:
-    """Return the installed files that are texts of the project's, the packages left out."""
+    """Return the installed files that are texts of the project's."""
     return [
         path
         for path in installed.prefix.rglob("*")
-        if path.is_file() and not re.search(r"/lib/pcietune/python[^/]*/", str(path))
+        if path.is_file()
+        and path.suffix not in {".gz", ".pyc"}
+        and not re.search(r"/lib/pcietune/python[^/]*/(?!pcietune/)", str(path))
     ]
 
 
