@@ -11,8 +11,9 @@ from pcietune.errors import PcietuneError
 from pcietune.host.run.lock import locked
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.plan import PlannedStep
-from pcietune.report.written import line, writes
+from pcietune.report.written import Written, line, writes
 from pcietune.tune.change.channels import check_ways
+from pcietune.tune.change.put_back import GROUP_TYPE
 from pcietune.tune.watch.back_off import BackOff
 from pcietune.tune.watch.notice import Notice, NoticeKind, about
 from pcietune.tune.watch.repairs import note_repairs, repairs
@@ -81,7 +82,7 @@ def _made(found: Examined, back_off: BackOff, now: float) -> list[Notice]:
         about(
             written.function,
             NoticeKind.REPAIRED,
-            f"repaired {line(written).partition('  ')[2]}, reads {written.readback}",
+            _said(written),
             register=written.register,
             old=written.old,
             new=written.new,
@@ -101,3 +102,11 @@ def _made(found: Examined, back_off: BackOff, now: float) -> list[Notice]:
         *(step for step in planned.steps if step.group in failed),
     ]
     return [*notices, *note_repairs(tried, back_off, now)]
+
+
+def _said(written: Written) -> str:
+    """Return a write as a line without the address; a group's type is only tried and put back."""
+    verb = "tried" if written.register == GROUP_TYPE else "repaired"
+    return f"{verb} {line(written).removeprefix(f'{written.function.address}  ')}, reads " + (
+        written.readback or "nothing"
+    )

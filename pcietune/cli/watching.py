@@ -155,8 +155,9 @@ class Watching:
         return concerned_groups(concern.events, audited.fabric, audited.groups)
 
     def _todo(self, found: Examined) -> Repairs:
+        """Return what is to be repaired; nothing where nothing may be written."""
         audited = found.outcome.audit
-        if audited is None:
+        if audited is None or not found.may_write:
             return NO_REPAIRS
         return repairs(found.host, audited, self._back_off, self._given.clock())
 
