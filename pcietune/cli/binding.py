@@ -18,7 +18,7 @@ from pcietune.host.sysfs import SysfsHost
 from pcietune.model.binding import HANDED_BACK, HANDED_OVER, BindState, Bound
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import ModeName
-from pcietune.report import binding, text
+from pcietune.report import binding, text, writes_text
 from pcietune.report.outcome import Outcome
 from pcietune.tune.bind.candidates import everything, named, serving, wanted
 from pcietune.tune.bind.judge import Judged, flat
@@ -144,7 +144,12 @@ def _run(  # noqa: PLR0913 -- what two commands have in common
                     outcome.bound = act(scene, judged, interrupts.asked)
                     outcome.errors += outcome.bound.errors
         steps = binding.steps(outcome) if dry_run else ()
-        sections = (text.heading(outcome), binding.table(outcome), steps)
+        sections = (
+            text.heading(outcome),
+            writes_text.applied(outcome),
+            binding.table(outcome),
+            steps,
+        )
         code = outcome.vfio_exit_code()
         print_outcome(outcome, code, as_json=wish.as_json, sections=sections)
 
