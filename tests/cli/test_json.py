@@ -14,7 +14,7 @@ VM = ("--profile", "gpu-rdma", "--mode", "vm")
 FIELDS = {
     "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "unattended",
     "channels", "protected", "findings", "writes", "deferred", "residual", "hook",
-    "changed", "disabled", "guard",
+    "bindings", "changed", "disabled", "guard",
     "reboot_required", "power_cycle_required", "errors", "exit",
 }  # fmt: skip
 FINDING_FIELDS = {

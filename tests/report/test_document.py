@@ -51,7 +51,7 @@ def test_the_document_has_the_promised_fields_at_every_stage(tmp_path: Path) -> 
     promised = {
         "schema", "pcietune", "host", "profile", "mode", "group_modes", "enforce", "unattended",
         "channels", "protected", "findings", "writes", "deferred", "residual", "hook",
-        "changed", "disabled", "guard",
+        "bindings", "changed", "disabled", "guard",
         "reboot_required", "power_cycle_required", "errors", "exit",
     }  # fmt: skip
     after, record = applied(tree)
