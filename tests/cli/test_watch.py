@@ -188,7 +188,7 @@ def test_a_user_that_is_unbound_or_vanishes_lets_go(tmp_path: Path) -> None:
     assert word(watched.tree, NIC_PORT) == TUNED
 
 
-def test_a_port_that_sleeps_is_not_read_and_what_is_above_a_sleeper_is(tmp_path: Path) -> None:
+def test_a_port_that_sleeps_and_what_is_below_it_are_not_read(tmp_path: Path) -> None:
     watched = tuned(one_switch(tmp_path))
     put_attribute(watched.tree, NIC_PORT, "power/runtime_status", "suspended")
     put_attribute(watched.tree, NIC_PORT, "power_state", "D3hot")
