@@ -8,6 +8,7 @@ parted by spaces, and ``-`` stands for none:
     trusted ID...
     pf|vf LOCATION ID GROUP OVERRIDE probe|later
     port LOCATION ID SET_MASK SET_VALUE REQUIRE_MASK REQUIRE_VALUE word|dword
+    end
 
 Each port belongs to the function above it. Masks are hexadecimal.
 """
@@ -17,6 +18,7 @@ from pcietune.model.policy import FunctionDuty, HookPolicy, PortDuty
 
 IDS = "ids"
 _NONE = "-"
+_END = "end"
 
 
 def encode_lines(policy: HookPolicy, id: str) -> bytes:  # noqa: A002 -- as everywhere in the model
@@ -29,6 +31,7 @@ def encode_lines(policy: HookPolicy, id: str) -> bytes:  # noqa: A002 -- as ever
         for duty in duties.values():
             if duty.id == id:
                 lines += _lines(kind, duty)
+    lines.append(_END)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -54,11 +57,11 @@ def decode_lines(text: str) -> HookPolicy:
     """Return what the lines say.
 
     Raises:
-        ValueError: They are not such lines, or the last one is cut off.
+        ValueError: They are not such lines, or not all of them: a port less would seem to be right.
     """
-    if not text.endswith("\n"):
-        raise ValueError("the last line is cut off")
-    first, second, *rest = text.splitlines()
+    first, second, *rest, last = text.split("\n")[:-1]
+    if last != _END:
+        raise ValueError("it is cut off")
     word, boot_id, enforce, digest = first.split(" ")
     trusting, *trusted = second.split(" ")
     if (word, trusting) != ("policy", "trusted"):
