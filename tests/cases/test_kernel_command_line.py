@@ -7,7 +7,16 @@ import msgspec
 import pytest
 from cli.in_process import Pcietune
 from trees.config import ENDPOINT, ConfigBuilder
-from trees.function import Function, gpu, root_port
+from trees.function import (
+    ACS_BY_LINUX,
+    ACS_CAPABLE,
+    Function,
+    downstream_port,
+    gpu,
+    nic,
+    root_port,
+    upstream_port,
+)
 from trees.host import TreeHost
 from trees.machines import one_switch
 
@@ -15,21 +24,31 @@ from pcietune.report.document import FindingDocument
 from pcietune.report.groups import GroupsDocument
 
 
-def _lints(pcietune: Pcietune, host: TreeHost, cmdline: str, release: str) -> list[FindingDocument]:
+def _lints(
+    pcietune: Pcietune, host: TreeHost, cmdline: str, release: str, mode: str = "vm"
+) -> list[FindingDocument]:
     host.put("proc/cmdline", f"BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro {cmdline} quiet")
     host.put("proc/sys/kernel/osrelease", release)
-    run = pcietune("audit", "--from", host.root, "--profile", "gpu-rdma", "--mode", "vm", "--json")
+    run = pcietune("audit", "--from", host.root, "--profile", "gpu-rdma", "--mode", mode, "--json")
     return [f for f in run.document().findings if f.id == "kernel.cmdline"]
+
+
+def _about(lints: list[FindingDocument], token: str) -> FindingDocument:
+    """Return the only lint about a word or a device."""
+    (lint,) = (lint for lint in lints if lint.found.value == token)
+    return lint
 
 
 # linux-pci, RESEND v2 of 2025-02-06 (B09): two entries, and kernels 6.11 to 6.14.
 
+BARE = "baremetal"
 TWO_ENTRIES = "pci=config_acs=1111011@0020:02:00.0;101xxxx@0039:00:00.0"
 
 
 def test_two_entries_on_a_broken_kernel_are_warned_of(pcietune: Pcietune, tmp_path: Path) -> None:
-    (finding,) = _lints(pcietune, one_switch(tmp_path), TWO_ENTRIES, "6.12.10")
+    lints = _lints(pcietune, one_switch(tmp_path), TWO_ENTRIES, "6.12.10")
 
+    finding = _about(lints, TWO_ENTRIES)
     assert (finding.state, finding.severity) == ("fail", "warning")
     assert "takes only the first entry" in finding.reason
 
@@ -37,9 +56,10 @@ def test_two_entries_on_a_broken_kernel_are_warned_of(pcietune: Pcietune, tmp_pa
 def test_on_a_fixed_kernel_an_x_drops_what_the_kernel_would_set(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
-    (finding,) = _lints(pcietune, one_switch(tmp_path), TWO_ENTRIES, "6.12.83")
+    lints = _lints(pcietune, one_switch(tmp_path), TWO_ENTRIES, "6.12.83")
 
-    assert (finding.severity, finding.found.value) == ("info", "101xxxx@0039:00:00.0")
+    finding = _about(lints, "101xxxx@0039:00:00.0")
+    assert finding.severity == "info"
     assert finding.reason == (
         "x leaves SrcValid, ReqRedir, CmpltRedir as firmware set it, and not as the kernel would"
     )
@@ -93,12 +113,126 @@ def test_flags_without_a_device_are_shown_with_one(pcietune: Pcietune, tmp_path:
 
 
 def test_what_stands_behind_a_comma_is_named(pcietune: Pcietune, tmp_path: Path) -> None:
-    cmdline = "pci=disable_acs_redir=0000:0c:10.0,0000:0a:00.0,0000:0c:18.0"
+    host = _two_level_host(tmp_path, acs=ACS_BY_LINUX)
 
-    (finding,) = _lints(pcietune, one_switch(tmp_path), cmdline, "6.16.1")
+    lints = _lints(pcietune, host, f"pci=disable_acs_redir={','.join(LISTED)}", "6.16.1", BARE)
 
-    assert finding.found.value == "0000:0a:00.0,0000:0c:18.0"
-    assert finding.reason == ("a comma ends the list of devices: what follows it is ignored")
+    cut_off = _about(lints, ",".join(LISTED[1:]))
+    assert (cut_off.severity, cut_off.state) == ("warning", "fail")
+    assert cut_off.reason == "a comma ends the list of devices: what follows it is ignored"
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_device_that_is_on_no_path_is_named(
+    pcietune: Pcietune, tmp_path: Path, separator: str
+) -> None:
+    host = _two_level_host(tmp_path, acs=0)
+    cmdline = f"pci=disable_acs_redir={separator.join(LISTED)}"
+
+    lints = _lints(pcietune, host, cmdline, "6.16.1", BARE)
+
+    astray = _about(lints, "0000:19:01.0")
+    assert (
+        astray.reason
+        == "no GPU and no NIC of this profile is below it, so it does nothing for them"
+    )
+    assert {lint.found.value for lint in lints} & set(LISTED) == {"0000:19:01.0"}
+
+
+def test_acs_that_is_off_under_an_iommu_that_translates_is_not_enough(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = _two_level_host(tmp_path, acs=0)
+    host.put("proc/cmdline", f"ro pci=disable_acs_redir={';'.join(PORTS)}")
+
+    run = pcietune("audit", "--from", tmp_path, "--profile", "gpu-rdma", "--mode", BARE, "--json")
+
+    assert run.finding("acs.redirection", "host").state == "pass"
+    passthrough = run.finding("iommu.passthrough", "host")
+    assert (passthrough.state, passthrough.severity) == ("fail", "error")
+    assert "are translated, so peers miss the switch's windows" in passthrough.reason
+    assert passthrough.remedy is not None
+    assert passthrough.remedy.command == "iommu=pt, then reboot"
+    words = pcietune("kernel-args", "--from", tmp_path, "--profile", "gpu-rdma", "--mode", BARE)
+    assert "iommu=pt" in words.stdout.splitlines()
+
+
+def test_with_iommu_pt_besides_nothing_is_left_to_say(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = _two_level_host(tmp_path, acs=0)
+    for group in (tmp_path / "sys/kernel/iommu_groups").iterdir():
+        host.group_type(int(group.name), "identity")
+    cmdline = f"pci=disable_acs_redir={';'.join(PORTS)} iommu=pt"
+
+    lints = _lints(pcietune, host, cmdline, "6.16.1", BARE)
+
+    assert [lint.state for lint in lints] == ["pass"]
+    run = pcietune("audit", "--from", tmp_path, "--profile", "gpu-rdma", "--mode", BARE, "--json")
+    assert run.finding("iommu.passthrough", "host").state == "pass"
+
+
+# drivers/pci/p2pdma.c tells its user to turn redirection off, whatever the host is for.
+
+
+def test_dmesgs_advice_is_warned_of_where_vms_rely_on_redirection(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    cmdline = "pci=disable_acs_redir=0000:22:04.0"
+
+    lints = _lints(pcietune, one_switch(tmp_path), cmdline, "6.16.1")
+
+    advice = _about(lints, "disable_acs_redir=0000:22:04.0")
+    assert advice.severity == "warning"
+    assert "turns off what keeps VMs apart at 0000:22:04.0" in advice.reason
+    assert _lints(pcietune, one_switch(tmp_path / "b"), cmdline, "6.16.1", BARE)[0].state == "pass"
+
+
+def test_a_device_that_is_not_there_is_named(pcietune: Pcietune, tmp_path: Path) -> None:
+    lints = _lints(pcietune, one_switch(tmp_path), "pci=config_acs=1011101@0000:99:00.0", "6.16.1")
+
+    assert _about(lints, "0000:99:00.0").severity == "warning"
+
+
+UPPER = ("0000:0a:00.0", "0000:0a:04.0")
+LOWER = ("0000:0c:10.0", "0000:0c:18.0", "0000:16:00.0", "0000:16:08.0")
+CARDS = ("0000:0e:01.0", "0000:12:01.0", "0000:18:01.0", "0000:1c:01.0")
+PORTS = (*UPPER, *LOWER, *CARDS)
+LISTED = ("0000:0c:10.0", "0000:0a:00.0", "0000:0c:18.0", "0000:19:01.0")
+
+
+def _two_level_host(root: Path, *, acs: int) -> TreeHost:
+    """Return the report's fabric, with a NIC in the place of the last GPU.
+
+    Args:
+        root: Of the host.
+        acs: ACS Control of every port.
+    """
+    host = TreeHost(root)
+    host.intel_iommu("dmar0")
+    registers = (ACS_CAPABLE, acs)
+    functions = [
+        root_port("0000:00:01.0", acs=registers),
+        upstream_port("0000:09:00.0", below="0000:00:01.0"),
+    ]
+    functions += [downstream_port(p, below="0000:09:00.0", acs=registers) for p in UPPER]
+    functions += [
+        upstream_port("0000:0b:00.0", below=UPPER[0]),
+        upstream_port("0000:15:00.0", below=UPPER[1]),
+    ]
+    for number, (port, card) in enumerate(zip(LOWER, CARDS, strict=True)):
+        below = "0000:0b:00.0" if number < 2 else "0000:15:00.0"
+        card_bus = int(card[5:7], 16)
+        top, device = f"0000:{card_bus - 1:02x}:00.0", f"0000:{card_bus + 1:02x}:00.0"
+        last = nic if card == CARDS[-1] else gpu
+        functions += [
+            downstream_port(port, below=below, acs=registers),
+            upstream_port(top, below=port),
+            downstream_port(card, below=top, acs=registers),
+            last(device, below=card),
+        ]
+    audio = ConfigBuilder("10de:22ba", 0x040300).express(ENDPOINT)
+    functions.append(Function("0000:19:01.0", audio, below="0000:18:01.0"))
+    host.add(*(replace(f, group=n, iommu="dmar0") for n, f in enumerate(functions)))
+    return host
 
 
 # NVIDIA/nccl#2079 (A01): the "permanent" advice is no option of the kernel.

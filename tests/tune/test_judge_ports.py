@@ -266,37 +266,26 @@ def test_isolation_lost_without_vfio_is_mended_by_the_kernel_when_it_boots(tmp_p
     assert found.remedy.kind is RemedyKind.KERNEL_ARGS
 
 
-def test_redirection_on_bare_metal_is_mended_by_one_disable_acs_redir_for_all_ports(
+def test_redirection_on_bare_metal_is_mended_by_one_word_for_all_ports(
     tmp_path: Path,
 ) -> None:
     audited = judged(one_switch(tmp_path), mode=ModeName.BAREMETAL)
 
     remedies = {f.remedy for f in audited.findings if f.id.endswith("Redir")}
 
-    # The last such word wins (drivers/pci/pci.c, pci_setup), and a semicolon parts its entries.
-    (word,) = {remedy.command for remedy in remedies if remedy}
-    assert word == (
-        "pci=disable_acs_redir=0000:20:01.0;0000:20:01.0/00.0/00.0;0000:20:01.0/00.0/04.0, quoted "
-        "in GRUB's configuration; then reboot"
-    )
+    # The last such word wins (drivers/pci/pci.c, pci_setup).
+    (remedy,) = {remedy.command for remedy in remedies if remedy}
+    assert remedy == "pcietune kernel-args --mode baremetal --write LOADER, then reboot"
 
 
-@pytest.mark.parametrize(
-    ("want", "flags"),
-    [
-        # Rightmost is bit 0, SrcValid, and every control that is on stays on: 0x1d is 0011101.
-        pytest.param("DirectTrans+", "1011101"),
-        pytest.param("UpstreamFwd-", "0001101"),
-        pytest.param("SrcValid-", "0011100"),
-    ],
-)
-def test_what_disable_acs_redir_does_not_touch_is_mended_by_config_acs(
-    tmp_path: Path, want: str, flags: str
+@pytest.mark.parametrize("want", ["DirectTrans+", "UpstreamFwd-", "SrcValid-"])
+def test_what_the_kernel_does_not_do_by_itself_is_mended_by_the_same_command(
+    tmp_path: Path, want: str
 ) -> None:
     remedy = at_nic_port(one_switch(tmp_path), want, want).remedy
 
     assert remedy
-    assert remedy.command.startswith(f"pci=config_acs={flags}@0000:20:01.0/00.0/04.0 ")
+    assert remedy.command == "pcietune kernel-args --mode vm --write LOADER, then reboot"
 
 
 def test_redirection_left_over_without_an_iommu_is_said_to_outlive_kexec(tmp_path: Path) -> None:

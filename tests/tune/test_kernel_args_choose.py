@@ -1,5 +1,6 @@
 """Which entries are written, by what the kernel takes and what else the host has."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from trees.function import Function, downstream_port, root_port
 from trees.machines import one_switch
 from tune.judged import GPU_PORT as GPU_PORT_ADDRESS
 from tune.judged import NIC_PORT as NIC_PORT_ADDRESS
+from tune.judged import opened, surveyed
 from tune.kernel_args_hosts import (
     BROKEN,
     FIXED,
@@ -19,10 +21,14 @@ from tune.kernel_args_hosts import (
     advised,
     with_a_foreign_switch,
 )
-from tune.profiles import rule, with_ports
+from tune.profiles import PROFILE, rule, with_ports
 
 from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
 from pcietune.model.profile import ModeName, Profile
+from pcietune.model.settings import Waiver
+from pcietune.model.yardstick import Yardstick
+from pcietune.tune.audit.audit import audit
+from pcietune.tune.kernel_args.advise import advise
 from pcietune.tune.kernel_args.takes import Takes
 
 # Rightmost is SrcValid, leftmost DirectTrans: what Linux sets, and DirectTrans at the NIC's port.
@@ -230,3 +236,24 @@ def _opening(*, both: bool) -> Profile:
 
 def _nic_port(*, capability: int = 0x005F, control: int = 0x001D) -> Function:
     return downstream_port(NIC_PORT_ADDRESS, below="0000:21:00.0", acs=(capability, control))
+
+
+def test_what_is_waived_is_left_out(tmp_path: Path) -> None:
+    waivers = tuple(
+        Waiver(f"port.upstream.{control}Redir", None, "known", None, date.max)
+        for control in ("Req", "Cmplt")
+    )
+    host = opened(one_switch(tmp_path))
+    yardstick = Yardstick(PROFILE, ModeName.BAREMETAL, waivers=waivers)
+
+    advice = advise(host, audit(host, surveyed(host), yardstick), FIXED)
+
+    assert advice.words == (f"pci=disable_acs_redir={GPU_PORT};{NIC_PORT}", "iommu=pt")
+
+
+def test_what_a_list_would_clear_besides_is_left_on_by_an_entry(tmp_path: Path) -> None:
+    profile = with_ports(nic_side=rule(require="ReqRedir-"))
+
+    advice = advised(one_switch(tmp_path), FIXED, profile=profile)
+
+    assert advice.words == (f"pci=config_acs=0011001@{NIC_PORT}",)

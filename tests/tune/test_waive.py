@@ -147,18 +147,3 @@ def test_nothing_is_planned_for_what_is_waived(tmp_path: Path) -> None:
 
     assert len(plan(opened(tree), judged(tree), while_in_use=False).writes) == 1
     assert plan(opened(tree), judged(tree, WAIVER), while_in_use=False).writes == ()
-
-
-def test_the_word_for_the_kernel_leaves_out_what_is_waived(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path)
-    waivers = [
-        replace(WAIVER, id=f"port.upstream.{c}Redir", subject=None) for c in ("Req", "Cmplt")
-    ]
-
-    audited = judged(tree, *waivers, mode=ModeName.BAREMETAL)
-
-    found = finding(audited, "port.nic-side.ReqRedir", NIC_PORT)
-    assert found.remedy
-    assert found.remedy.command.startswith(
-        f"pci=disable_acs_redir=0000:20:01.0/00.0/00.0;{LOCATION}, "
-    )

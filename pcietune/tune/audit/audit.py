@@ -114,9 +114,12 @@ def audit(
     findings = judge_layout(fabric, profile.layout, present, whole)
     findings += judge_numa(host, fabric, present, whole, profile.layout.numa_nodes)
     findings += judge_protection(fabric, present, protection, gone)
-    findings += judge_kernel(host)
-    for name in sorted({yardstick.mode, *yardstick.group_modes.values()}):
-        peers, theirs = _in_mode(name, yardstick, fabric, roles, groups)
+    by_mode = {
+        name: _in_mode(name, yardstick, fabric, roles, groups)
+        for name in sorted({yardstick.mode, *yardstick.group_modes.values()})
+    }
+    findings += judge_kernel(host, {name: peers for name, (peers, _) in by_mode.items()})
+    for name, (peers, theirs) in by_mode.items():
         findings += judge_iommu(host, peers, theirs, _mode(profile, name).iommu)
     looked_at = [group for group in groups if yardstick.selection.looks_at(group.name)]
     for group in looked_at:

@@ -1,8 +1,7 @@
 """Judge the kernel command line: words that do not do what they seem to say about isolation."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from pcietune.model.finding import (
     HOST,
@@ -18,6 +17,7 @@ from pcietune.model.platform import Platform
 from pcietune.model.severity import Severity
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 from pcietune.tune.audit.config_acs import Entry, Semantics, parse_config_acs, semantics_of
+from pcietune.tune.audit.lint import Lint
 
 ID = "kernel.cmdline"
 
@@ -34,28 +34,21 @@ _WANTED = Value("words that do what they say")
 _LINK = "https://docs.kernel.org/admin-guide/kernel-parameters.html"
 
 
-@dataclass(frozen=True, slots=True)
-class _Lint:
-    """A word that misleads."""
+def judge_command_line(
+    platform: Platform, release: KernelRelease | None, more: Sequence[Lint] = ()
+) -> list[Finding]:
+    """Return a finding for each word that misleads, or the one that says there is none.
 
-    token: str
-    severity: Severity
-    reason: str
-    instead: str
-
-
-def judge_command_line(platform: Platform, release: KernelRelease | None) -> list[Finding]:
-    """Return a finding for each word that misleads, or the one that says there is none."""
+    Args:
+        platform: Where the command line is.
+        release: Of the kernel; None if not known.
+        more: What else is wrong with it on this host.
+    """
     if platform.cmdline is None:
         reason = "the kernel command line is not known"
         return [Finding(ID, HOST, Severity.INFO, State.ERROR, UNKNOWN, _WANTED, reason)]
     options = [option.strip('"') for option in platform.pci_options]
-    lints = [
-        *_about_pci(options),
-        *_about_config_acs(options, release),
-        *_about_iommus(platform.cmdline.split()),
-        *_about_vfio(platform.cmdline.split()),
-    ]
+    lints = [*lint_words(platform.cmdline.split(), options, release), *more]
     if not lints:
         found = Value("no word that misleads")
         return [Finding(ID, HOST, Severity.WARNING, State.PASS, found, _WANTED, "")]
@@ -74,26 +67,50 @@ def judge_command_line(platform: Platform, release: KernelRelease | None) -> lis
     ]
 
 
-def _about_pci(options: list[str]) -> Iterator[_Lint]:
+def lint_words(
+    words: Sequence[str], options: list[str], release: KernelRelease | None
+) -> Iterator[Lint]:
+    """Yield what is wrong with a command line, whatever the host.
+
+    Args:
+        words: The command line.
+        options: What stands in its ``pci=`` words, in order.
+        release: Of the kernel that gets it; None if not known.
+    """
+    yield from _about_pci(options)
+    yield from _about_config_acs(options, release)
+    yield from _about_iommus(words)
+    yield from _about_vfio(words)
+
+
+def _about_pci(options: list[str]) -> Iterator[Lint]:
     if "noacs" in options:
-        yield _Lint(
+        yield Lint(
             "pci=noacs",
             Severity.WARNING,
             "the kernel has no such option: it changes nothing",
-            "remove it; pci=disable_acs_redir= takes the ports whose redirection is to be off",
+            "remove it; `pcietune kernel-args --mode baremetal` prints what turns redirection off",
+        )
+    if "noats" in options:
+        yield Lint(
+            "pci=noats",
+            Severity.INFO,
+            "the kernel turns no ATS on, and TransBlk at every port instead",
+            "remove it where NICs go to VMs",
         )
     for name in _LISTS:
         words = [option for option in options if option.startswith(name)]
         for word in words[:-1]:
-            yield _Lint(
+            yield Lint(
                 f"pci={word}",
                 Severity.WARNING,
                 f"another {name} follows, and only the last one counts",
-                f"write one {name} with every device in it, separated by ;",
+                f"write one {name} with every device in it, separated by ;: pcietune kernel-args "
+                "merges them",
             )
     cut_off = [option for option in options if _DEVICE.fullmatch(option)]
     if cut_off:
-        yield _Lint(
+        yield Lint(
             ",".join(cut_off),
             Severity.WARNING,
             "a comma ends the list of devices: what follows it is ignored",
@@ -101,14 +118,14 @@ def _about_pci(options: list[str]) -> Iterator[_Lint]:
         )
 
 
-def _about_config_acs(options: list[str], release: KernelRelease | None) -> Iterator[_Lint]:
+def _about_config_acs(options: list[str], release: KernelRelease | None) -> Iterator[Lint]:
     """Tell of the option that counts, by what this kernel makes of it."""
     semantics = semantics_of(release)
     broken = semantics is Semantics.BROKEN
     mended = ", unless its maker mended it" if release is not None and release.changed else ""
     for option in options:
         if option.startswith(_DISABLE_ACS_REDIR) and broken:
-            yield _Lint(
+            yield Lint(
                 f"pci={option}",
                 Severity.WARNING,
                 f"kernels 6.11 to 6.14 set all other bits of ACS Control by it{mended}: TransBlk "
@@ -123,7 +140,7 @@ def _about_config_acs(options: list[str], release: KernelRelease | None) -> Iter
         yield from _about_entry(entry, semantics)
     token = f"pci={words[-1]}"
     if semantics is Semantics.NO_CONFIG_ACS:
-        yield _Lint(
+        yield Lint(
             token,
             Severity.WARNING,
             "the kernel knows this option since 6.11, unless its maker brought it to this one",
@@ -131,7 +148,7 @@ def _about_config_acs(options: list[str], release: KernelRelease | None) -> Iter
         )
     elif semantics is not Semantics.FIXED and not _is_the_same_for_all(entries):
         may = "may be one that takes" if semantics is None else f"takes{mended}"
-        yield _Lint(
+        yield Lint(
             token,
             Severity.INFO if semantics is None else Severity.WARNING,
             f"this kernel {may} only the first entry, 0 for what firmware set, and x for what the "
@@ -140,16 +157,16 @@ def _about_config_acs(options: list[str], release: KernelRelease | None) -> Iter
         )
 
 
-def _about_entry(entry: Entry, semantics: Semantics | None) -> Iterator[_Lint]:
+def _about_entry(entry: Entry, semantics: Semantics | None) -> Iterator[Lint]:
     if entry.device is None:
-        yield _Lint(
+        yield Lint(
             entry.text,
             Severity.WARNING,
             "it names no device, so the kernel drops it",
             f"write {entry.text.rstrip('@')}@pci:0:0 for every device, or one device behind the @",
         )
     elif entry.mask is None:
-        yield _Lint(
+        yield Lint(
             entry.text,
             Severity.WARNING,
             "its flags are no row of at most seven of 0, 1 and x, so the kernel drops it",
@@ -157,7 +174,7 @@ def _about_entry(entry: Entry, semantics: Semantics | None) -> Iterator[_Lint]:
         )
     elif semantics is Semantics.FIXED and entry.left_to_firmware:
         left = ", ".join(LSPCI_NAMES[control] for control in entry.left_to_firmware)
-        yield _Lint(
+        yield Lint(
             entry.text,
             Severity.INFO,
             f"x leaves {left} as firmware set it, and not as the kernel would",
@@ -176,17 +193,25 @@ def _is_the_same_for_all(entries: list[Entry]) -> bool:
     return not entry.left_to_firmware and not cleared & ~_RARELY_SET
 
 
-def _about_iommus(words: list[str]) -> Iterator[_Lint]:
+def _about_iommus(words: Sequence[str]) -> Iterator[Lint]:
     named = [word for word in words if word.startswith(("intel_iommu=", "amd_iommu="))]
+    off = [word for word in words if word == "iommu=off"]
     if {word.partition("=")[0] for word in named} == {"intel_iommu", "amd_iommu"}:
-        yield _Lint(
+        yield Lint(
             " ".join(named),
             Severity.INFO,
             "a host has IOMMUs of one maker, so one of these changes nothing",
             "remove the other maker's",
         )
+    elif off and named:
+        yield Lint(
+            " ".join([*off, *named]),
+            Severity.WARNING,
+            f"{off[0]} turns every IOMMU off, whatever the others say",
+            f"remove {off[0]} where NICs go to VMs, or the others",
+        )
     elif "amd_iommu=on" in named:
-        yield _Lint(
+        yield Lint(
             "amd_iommu=on",
             Severity.INFO,
             "the kernel knows no such value and ignores it: AMD's IOMMU is on unless it is off",
@@ -194,10 +219,10 @@ def _about_iommus(words: list[str]) -> Iterator[_Lint]:
         )
 
 
-def _about_vfio(words: list[str]) -> Iterator[_Lint]:
+def _about_vfio(words: Sequence[str]) -> Iterator[Lint]:
     for word in words:
         if word.replace("_", "-").startswith("vfio-pci.ids="):
-            yield _Lint(
+            yield Lint(
                 word,
                 Severity.INFO,
                 "vfio-pci takes every function with one of these ids as it loads, wanted or not: "

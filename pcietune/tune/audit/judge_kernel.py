@@ -1,5 +1,7 @@
 """Judge the kernel: releases that are known to form wrong IOMMU groups, and its command line."""
 
+from types import MappingProxyType
+
 from pcietune.model.access import HostAccess
 from pcietune.model.finding import (
     HOST,
@@ -13,6 +15,7 @@ from pcietune.model.finding import (
 from pcietune.model.kernel_release import KernelRelease
 from pcietune.model.severity import Severity
 from pcietune.tune.audit.judge_command_line import judge_command_line
+from pcietune.tune.audit.lint_devices import Peers, lint_devices
 
 GROUPS = "kernel.groups"
 
@@ -29,15 +32,22 @@ Backports of commit c41e2fb67e26 ("PCI: Enable ACS after configuring IOMMU for O
 needs the order of v6.15; all were reverted (bugzilla.kernel.org 221234). For 5.10 and 6.6 the first
 release is that of the same days.
 """
+_NO_PEERS: Peers = MappingProxyType({})
 _WANTED = Value("a kernel that turns ACS on before it forms IOMMU groups")
 
 
-def judge_kernel(host: HostAccess) -> list[Finding]:
-    """Judge the kernel's release and its command line."""
+def judge_kernel(host: HostAccess, peers: Peers = _NO_PEERS) -> list[Finding]:
+    """Judge the kernel's release and its command line.
+
+    Args:
+        host: Where it runs.
+        peers: The GPUs and NICs for which its words matter; empty if not known.
+    """
     platform = host.platform()
     found = Value("not known") if platform.kernel is None else Value(platform.kernel)
     release = KernelRelease.parse(platform.kernel)
-    lints = judge_command_line(platform, release)
+    options = [option.strip('"') for option in platform.pci_options]
+    lints = judge_command_line(platform, release, [*lint_devices(host, options, peers)])
     if platform.groups is not None and not platform.groups:
         reason = "there are no IOMMU groups"
         return [*lints, _groups(State.NOT_APPLICABLE, found, reason, Severity.INFO)]

@@ -57,9 +57,9 @@ class Situation:
 
     @property
     def may_be_listed(self) -> bool:
-        """Whether ``disable_acs_redir``, which every kernel knows, does all that is owed."""
+        """Whether ``disable_acs_redir``, which every kernel knows, does just what is owed."""
         return self.semantics in (Semantics.FIXED, Semantics.NO_CONFIG_ACS) and all(
-            not owed.enabled and not owed.mask & ~REDIRECTION for owed in self.ports
+            not owed.enabled and owed.mask == REDIRECTION & owed.supported for owed in self.ports
         )
 
 

@@ -76,6 +76,8 @@ def owed(bits: Sequence[JudgedBit]) -> Owed:
             continue
         may_be_set = acs.supported & ~(AcsControl(0) if quirk is None else quirk.not_set)
         mask = _controls(of_port) & may_be_set
+        if not mask:
+            continue  # nothing that is asked of it can be set, so nothing is
         enabled = _controls(bit for bit in of_port if bit.requirement.want.on) & may_be_set
         ports.append(OwedPort(port, acs.supported, acs.control, mask, enabled))
     return Owed(tuple(ports), tuple(left_out))
