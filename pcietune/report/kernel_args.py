@@ -63,6 +63,15 @@ class StageDocument(msgspec.Struct, kw_only=True, frozen=True):
     lacking: list[str]
 
 
+class LintDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """A word of a file that misleads."""
+
+    token: str
+    severity: str
+    reason: str
+    instead: str
+
+
 class CheckDocument(msgspec.Struct, kw_only=True, frozen=True):
     """Whether all stages hold, and which one lost it; loader is null if no file asks for it."""
 
@@ -70,6 +79,7 @@ class CheckDocument(msgspec.Struct, kw_only=True, frozen=True):
     verdict: str
     loader: str | None
     stages: list[StageDocument]
+    lints: list[LintDocument]
 
 
 class ChangeDocument(msgspec.Struct, kw_only=True, frozen=True):
@@ -152,6 +162,8 @@ def check_lines(check: Check) -> Iterable[str]:
     """Yield what each stage holds, and which one lost it."""
     for stage in check.stages:
         yield from _stage_lines(stage)
+    for lint in check.lints:
+        yield f"{lint.severity}  {lint.token}: {lint.reason}; {lint.instead}"
     yield f"{'held' if check.holds else 'LOST'}  {check.verdict}"
 
 
@@ -218,6 +230,15 @@ def _check(check: Check) -> CheckDocument:
                 lacking=list(stage.lacking),
             )
             for stage in check.stages
+        ],
+        lints=[
+            LintDocument(
+                token=lint.token,
+                severity=lint.severity,
+                reason=lint.reason,
+                instead=lint.instead,
+            )
+            for lint in check.lints
         ],
     )
 

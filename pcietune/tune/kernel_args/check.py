@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pcietune.model.boot_loader import IntendedWord, LoaderName
+from pcietune.model.kernel_release import KernelRelease
 from pcietune.tune.audit.config_acs import Semantics, Words
+from pcietune.tune.audit.judge_command_line import lint_words
+from pcietune.tune.audit.lint import Lint
 from pcietune.tune.kernel_args.advise import Advice
-from pcietune.tune.kernel_args.command_line import is_cut_off, is_list, options_of
+from pcietune.tune.kernel_args.command_line import is_cut_off, is_list, options_of, pci_options
 from pcietune.tune.kernel_args.owed import OwedPort
 from pcietune.tune.kernel_args.predict import predict
 from pcietune.tune.vfio_use import ISOLATION
@@ -50,11 +53,13 @@ class Check:
         stages: In order.
         verdict: What that means and what to do, in one sentence.
         loader: The boot loader whose files were taken; None if none asks for anything.
+        lints: What misleads in its files, as the audit says it of the kernel command line.
     """
 
     stages: tuple[StageResult, ...]
     verdict: str
     loader: LoaderName | None
+    lints: tuple[Lint, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -101,7 +106,13 @@ def check(
             tuple(p.port.location for p in ports if not p.is_met_by(p.control)),
         ),
     )
-    return Check(stages, _verdict(stages), loader)
+    lints = () if loader is None else _lints(intended[loader], advice.takes.kernel)
+    return Check(stages, _verdict(stages), loader, lints)
+
+
+def _lints(words: Sequence[IntendedWord], kernel: str) -> tuple[Lint, ...]:
+    texts = [word.word for word in words]
+    return tuple(lint_words(texts, pci_options(texts), KernelRelease.parse(kernel)))
 
 
 def _of_files(words: Sequence[IntendedWord], lacking: tuple[str, ...]) -> StageResult:
