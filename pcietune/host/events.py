@@ -4,7 +4,9 @@ What a register holds is never taken from them.
 """
 
 import errno
+import os
 import select
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
@@ -67,7 +69,12 @@ class UdevEvents:
         """
         if not self._poll.poll(timeout_s * 1000):
             return NOTHING
-        return hear(self._receive)
+        return hear(self._receive, self._pending_error)
+
+    def _pending_error(self) -> int:
+        """Return the socket's pending error, which ends it; pyudev's poll does not say which."""
+        with socket.socket(fileno=os.dup(self._monitor.fileno())) as same:
+            return same.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
     def _receive(self) -> DeviceEvent | Silence:
         device = self._monitor.poll(timeout=0)
@@ -77,27 +84,34 @@ class UdevEvents:
         return read_event(device.action, device.sys_name, error) or Silence.NOT_OURS
 
 
-def hear(receive: Callable[[], DeviceEvent | Silence]) -> Heard:
+def hear(receive: Callable[[], DeviceEvent | Silence], pending_error: Callable[[], int]) -> Heard:
     """Return what was received without waiting.
+
+    Args:
+        receive: Returns the next event.
+        pending_error: Returns the error number of the socket, 0 if none, after ``receive`` failed.
 
     Raises:
         NotPermittedError: The kernel gives no events any more.
     """
     events: list[DeviceEvent] = []
+    lost = False
     for _ in range(_MOST_AT_ONCE):
         try:
             received = receive()
         except OSError as error:
-            if error.errno == errno.ENOBUFS:  # netlink(7): more came than the buffer holds
-                return Heard(tuple(events), lost=True)
-            raise NotPermittedError(
-                f"udev's events cannot be read: {error.strerror}", hint="start it again"
-            ) from error
+            code = error.errno or pending_error()
+            if code != errno.ENOBUFS:
+                raise NotPermittedError(
+                    f"udev's events cannot be read: {os.strerror(code)}", hint="start it again"
+                ) from error
+            lost = True  # netlink(7): more came than the buffer holds
+            continue
         if received is Silence.NO_MORE:
             break
         if isinstance(received, DeviceEvent):
             events.append(received)
-    return Heard(tuple(events))
+    return Heard(tuple(events), lost)
 
 
 def read_event(action: str | None, name: str, error: str | None) -> DeviceEvent | None:

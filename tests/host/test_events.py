@@ -26,6 +26,10 @@ def received(*each: DeviceEvent | Silence | OSError) -> Callable[[], DeviceEvent
     return receive
 
 
+def no_error() -> int:
+    return 0
+
+
 @pytest.mark.parametrize("action", ["add", "remove", "bind", "unbind", "change"])
 def test_what_the_kernel_says_of_a_function_is_an_event(action: str) -> None:
     assert read_event(action, "0000:24:00.0", None) == DeviceEvent(NIC, Action(action))
@@ -53,24 +57,30 @@ def test_an_error_event_that_nobody_knows_is_a_change_all_the_same() -> None:
 
 
 def test_all_that_waits_is_heard_but_for_what_is_not_ours() -> None:
-    assert hear(received(BOUND, Silence.NOT_OURS, BOUND)) == Heard((BOUND, BOUND))
+    assert hear(received(BOUND, Silence.NOT_OURS, BOUND), no_error) == Heard((BOUND, BOUND))
 
 
 def test_events_that_the_kernel_dropped_are_known_to_be_lost() -> None:
     overflow = OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
 
-    assert hear(received(BOUND, overflow)) == Heard((BOUND,), lost=True)
+    assert hear(received(BOUND, overflow, BOUND), no_error) == Heard((BOUND, BOUND), lost=True)
+
+
+def test_they_are_so_also_where_the_poll_before_the_read_meets_the_error() -> None:
+    nameless = OSError("Error while polling fd: 5")  # as pyudev's poll says it
+
+    assert hear(received(nameless, BOUND), lambda: errno.ENOBUFS) == Heard((BOUND,), lost=True)
 
 
 def test_a_socket_that_fails_is_told_and_not_taken_for_silence() -> None:
     broken = OSError(errno.EBADF, os.strerror(errno.EBADF))
 
-    with pytest.raises(NotPermittedError, match="udev's events cannot be read"):
-        hear(received(broken))
+    with pytest.raises(NotPermittedError, match="udev's events cannot be read: Bad file"):
+        hear(received(broken), no_error)
 
 
 def test_a_storm_is_heard_in_parts_so_that_time_passes() -> None:
-    heard = hear(received(*[BOUND] * 5000))
+    heard = hear(received(*[BOUND] * 5000), no_error)
 
     assert 0 < len(heard.events) < 5000
 
