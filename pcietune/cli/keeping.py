@@ -14,6 +14,11 @@ from pcietune.tune.policy.compile import compile_policy
 from pcietune.tune.policy.early import early_overrides
 from pcietune.tune.policy.stamps import stamps
 
+_IMAGE_IS_OLD = (
+    "what an initramfs keeps for VFIO has changed: have its image made anew, by update-initramfs "
+    "-u or dracut --force"
+)
+
 
 def leave_policy(host: SysfsHost, audited: Audit, *, enforce: bool) -> KeptPolicy | None:
     """Compile the policy from the last audit, under the lock, and keep it with its stamps.
@@ -41,7 +46,8 @@ def leave_policy(host: SysfsHost, audited: Audit, *, enforce: bool) -> KeptPolic
     found = stamps(host, audited, policy, read_stamps(host.files, boot_id), now_us)
     keep_policy(host.files, policy, found)
     try:
-        keep_early_overrides(host.files, early_overrides(audited, policy))
+        if keep_early_overrides(host.files, early_overrides(audited, policy)):
+            show.note(_IMAGE_IS_OLD)
     except PcietuneError as error:  # of early boot, when /var may not be there yet
         show.note(f"{error}: an initramfs made now lacks them")
     return KeptPolicy(policy, tuple(found))

@@ -200,3 +200,13 @@ def test_early_overrides_are_a_file_that_all_may_read_and_none_where_there_are_n
     keep_early_overrides(files, [])
     assert not file.exists()
     keep_early_overrides(files, [])
+
+
+def test_it_is_told_whether_an_image_that_was_made_before_has_other_early_overrides(
+    files: HostFiles,
+) -> None:
+    assert not keep_early_overrides(files, [])
+    assert keep_early_overrides(files, ["a 10de:20f3 vfio-pci b"])
+    assert not keep_early_overrides(files, ["a 10de:20f3 vfio-pci b"])
+    assert keep_early_overrides(files, ["a 10de:20f3 mlx5_vfio_pci b"])
+    assert keep_early_overrides(files, [])

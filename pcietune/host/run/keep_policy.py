@@ -50,23 +50,28 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         raise cannot_keep(_WHAT, files, error) from error
 
 
-def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> None:
+def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> bool:
     """Keep what an initramfs is to write into functions' ``driver_override``; no lines, no file.
+
+    Returns:
+        Whether that is something else than was kept before, which an older image has.
 
     Raises:
         BadInputError: Somebody else than root could have made the file or its directory.
         NotPermittedError: It cannot be kept: ``/var/lib`` is full, missing or read-only.
     """
-    data = "".join(f"{line}\n" for line in lines).encode()
+    text = "".join(f"{line}\n" for line in lines)
+    before = files.text(f"{STATE}/{EARLY}") or ""
     try:
-        if not data:
+        if text:
+            make_run_directory(files, STATE)
+            _replace(files, STATE, EARLY, text.encode())
+        else:
             with suppress(FileNotFoundError):
                 run_path(files, EARLY, STATE).unlink()
-            return
-        make_run_directory(files, STATE)
-        _replace(files, STATE, EARLY, data)
     except OSError as error:
         raise cannot_keep("the overrides for the initramfs", files, error, STATE) from error
+    return text.strip() != before
 
 
 def read_stamps(files: HostFiles, boot_id: str | None) -> dict[str, Stamp]:
