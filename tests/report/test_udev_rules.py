@@ -103,7 +103,7 @@ def test_an_event_starts_what_it_must_and_no_more(
 def test_the_shipped_rules_are_read_before_driverctls_and_the_module_loading() -> None:
     names = ["80-drivers.rules", SHIPPED.name, "05-driverctl.rules"]
 
-    assert sorted(names)[0] == SHIPPED.name
+    assert min(names) == SHIPPED.name
 
 
 def test_where_nothing_is_bound_no_module_is_loaded() -> None:
