@@ -71,7 +71,7 @@ def kernel_args(  # noqa: PLR0913 -- one parameter per option
     from pcietune.host.source import open_host
     from pcietune.model.boot_loader import LoaderName
     from pcietune.model.profile import ModeName
-    from pcietune.report.kernel_args import kernel_args_document
+    from pcietune.report.kernel_args_document import kernel_args_document
 
     request = Request(profile, None if mode is None else ModeName(mode), writes=write is not None)
     target = None if write is None else LoaderName(write)
