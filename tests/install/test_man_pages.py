@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_group
+from typer.main import get_command, get_group
 
 from pcietune.cli.app import app
 from pcietune.errors import ExitCode
@@ -28,6 +28,12 @@ def _commands(group: TyperGroup, before: str = "") -> Iterator[tuple[str, TyperC
                 yield f"{before}{name}", command
             case _:  # a hidden one, which is for the program itself
                 pass
+
+
+def _options(command: TyperCommand | TyperGroup) -> set[str]:
+    """Return a command's options as mdoc has them, with the first of two dashes left out."""
+    names = [name for parameter in command.params for name in parameter.opts]
+    return {name[1:] for name in names if name.startswith("--")}
 
 
 COMMANDS = dict(_commands(get_group(app)))
@@ -54,18 +60,22 @@ def test_every_command_has_a_section_and_every_section_a_command() -> None:
     assert sorted(SECTIONS) == sorted(COMMANDS)
 
 
+def test_the_options_without_a_command_are_told() -> None:
+    root = get_command(app)
+    section = COMMANDS_PAGE.partition(".Ss Options without a command\n")[2].partition("\n.Ss ")[0]
+
+    assert isinstance(root, TyperGroup)
+    told = set(re.findall(r"^\.It Fl (-[a-z-]+)", section, re.MULTILINE))
+    assert told == {"-help"} | _options(root)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_commands_section_tells_each_of_its_options_and_no_other(command: str) -> None:
-    options = {
-        f"-{name.removeprefix('--')}"
-        for parameter in COMMANDS[command].params
-        for name in parameter.opts
-        if name.startswith("--")
-    }
+    options = _options(COMMANDS[command])
     section = SECTIONS[command]
     owned = set(_FLAG.findall("\n".join(re.findall(r"^\.It (.+)", section, re.MULTILINE))))
 
-    assert options - {"-help"} <= set(_FLAG.findall(section))
+    assert options <= set(_FLAG.findall(section))
     assert owned <= options
 
 
