@@ -82,6 +82,7 @@ def test_a_value_that_is_neither_false_nor_true_is_not_known() -> None:
         "-E- Failed to open the device",
         MFT.replace("Default         Current         Next Boot", "Next Boot"),
         MFT + MFT,
+        OLDER + OLDER.replace("ATS_ENABLED", "XTS_ENABLED"),  # of another NIC
         MFT.replace("0000:24:00.0", "0000:25:00.0"),
         MFT.replace("0000:24:00.0", "/dev/mst/mt4119_pciconf0"),
         OLDER.replace("False(0)             False(0)\nThe", "False(0)\nThe"),

@@ -1,18 +1,28 @@
-"""Judge what the kernel logged in this boot: functions that do not answer the IOMMU."""
+"""Judge what the kernel logged in this boot: broken ATS, and what ports stopped."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import HOST, Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
-from pcietune.model.kernel_log import LogEvent, LogEventKind, LogLine, source_text
+from pcietune.model.kernel_log import LogEvent, LogEventKind, LogLine, Violation, source_text
 from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 from pcietune.tune.audit.kernel_log import read_log
 
 TIMEOUT = "device.invalidation-timeout"
+STOPPED = "port.acs-violations-logged"
 
+_WORDS = {
+    Violation.UNNUMBERED: "by a function that was just plugged in and had no bus number yet",
+    Violation.MESSAGE: "a message, no request to a peer",
+    Violation.PEER_REQUEST: "a request to a peer",
+    Violation.NOT_TOLD: "not told, as the log has no header of it",
+}
+_HARMLESS = (Violation.UNNUMBERED, Violation.MESSAGE)
+_NO_REQUEST = Value("no request to a peer stopped")
 _ANSWERS = Value("every invalidation answered")
 _SECOND_US = 1_000_000
 _REASON = (
@@ -26,7 +36,8 @@ def judge_kernel_log(
 ) -> list[Finding]:
     """Return a finding for each function that let an invalidation time out in this boot.
 
-    None of them says nothing good: the log's buffer is small, and may have been overwritten.
+    And one for each port that stopped something because of ACS. None of them says nothing good:
+    the log's buffer is small, and may have been overwritten.
 
     Args:
         fabric: The host's functions.
@@ -34,10 +45,15 @@ def judge_kernel_log(
         log: The kernel's log; None if it is not readable, as of a recording.
     """
     timeouts: dict[PciFunction | str, list[LogEvent]] = {}
+    stopped: dict[PciFunction, list[LogEvent]] = {}
     for event in read_log(log or ()):
         if event.kind is LogEventKind.INVALIDATION_TIMEOUT:
             timeouts.setdefault(_culprit(fabric, event), []).append(event)
-    return [_finding(culprit, events, roles) for culprit, events in timeouts.items()]
+        port = None if event.address is None else fabric.functions.get(event.address)
+        if event.kind is LogEventKind.ACS_VIOLATION and port is not None:
+            stopped.setdefault(port, []).append(event)
+    findings = [_timed_out(culprit, events, roles) for culprit, events in timeouts.items()]
+    return findings + [_stopped(port, events) for port, events in stopped.items()]
 
 
 def _culprit(fabric: Fabric, event: LogEvent) -> PciFunction | str:
@@ -51,7 +67,7 @@ def _culprit(fabric: Fabric, event: LogEvent) -> PciFunction | str:
     return fitting[0] if len(fitting) == 1 else f"{named}, in a domain that the log does not name"
 
 
-def _finding(
+def _timed_out(
     culprit: PciFunction | str, events: Sequence[LogEvent], roles: Mapping[PciAddress, RoleName]
 ) -> Finding:
     times = f"{len(events)} time-out{'' if len(events) == 1 else 's'}"
@@ -76,3 +92,26 @@ def _finding(
             "or boot with pci=noats, which costs every function its ATS",
         ),
     )
+
+
+def _stopped(port: PciFunction, events: Sequence[LogEvent]) -> Finding:
+    """Return what a port stopped; what was sent before a bus number was there does no harm."""
+    counts = Counter(_what(event) for event in events)
+    harmless = all(event.violation in _HARMLESS for event in events)
+    return Finding(
+        STOPPED,
+        Subject.of(port),
+        Severity.INFO,
+        State.PASS if harmless else State.FAIL,
+        Value(", ".join(f"{count} x {what}" for what, count in counts.items()), str(len(events))),
+        _NO_REQUEST,
+        ""
+        if harmless
+        else "it stopped a request that came translated while TransBlk is on, or bore a bus number "
+        f"from elsewhere; last {events[-1].at_us / _SECOND_US:.1f} s after the boot began",
+    )
+
+
+def _what(event: LogEvent) -> str:
+    what = _WORDS[event.violation or Violation.NOT_TOLD]
+    return what if event.source is None else f"{what} (from {source_text(event.source)})"

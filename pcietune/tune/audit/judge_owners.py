@@ -87,7 +87,7 @@ def _driverctl(owner: Owner, fabric: Fabric, address: PciAddress, *, gate: bool)
     else:
         reason = (
             f"driverctl gives it {owner.says} at every boot; pcietune-apply.service comes before "
-            "that, by its drop-in for driverctl@.service"
+            "that where it is enabled, by its drop-in for driverctl@.service"
         )
         remedy = None
     return Finding(
@@ -111,7 +111,7 @@ def _libvirt(owner: Owner, fabric: Fabric, address: PciAddress) -> Finding:
         Value(f"managed='yes', in {owner.where}", "managed"),
         _ALONE,
         "libvirt takes it from its driver when a VM starts, and gives it back when the VM ends; "
-        "pcietune-apply.service comes before libvirt",
+        "pcietune-apply.service comes before libvirt where it is enabled",
     )
 
 
@@ -121,7 +121,7 @@ def _vfio_manager(owner: Owner) -> Finding:
         owner,
         Severity.INFO,
         "NVIDIA's GPU operator binds every GPU to VFIO when its pod starts, and takes them back "
-        "when it is replaced; pcietune-apply.service comes before kubelet",
+        "when it is replaced; pcietune-apply.service comes before kubelet where it is enabled",
     )
 
 
@@ -146,7 +146,7 @@ def _sriov_operator(owner: Owner, theirs: Collection[PciAddress]) -> Finding:
         owner,
         Severity.INFO,
         f"the operator makes VFs{which} and binds them, and may set up the NICs' firmware anew; "
-        "pcietune-apply.service comes before kubelet",
+        "pcietune-apply.service comes before kubelet where it is enabled",
     )
 
 
