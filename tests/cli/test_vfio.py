@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli.in_process import Pcietune, Run
 from trees.dump import dump, one_switch_functions
-from trees.function import nic
+from trees.function import nic, nvswitch
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.driver_kernel import DriverKernel
@@ -102,6 +102,21 @@ def test_without_an_address_the_settings_name_what_is_bound(
     assert (nothing.exit_code, nothing.document().bindings) == (0, [])
     assert "vfio.bind names no function here" in nothing.stderr
     assert [b.address for b in both.document().bindings] == [GPU, NIC]
+
+
+def test_all_are_those_that_vms_may_have_and_no_nvswitch_of_the_hosts(
+    pcietune: Pcietune, tree: TreeHost
+) -> None:
+    tree.add(replace(nvswitch("0000:50:00.0"), group=9, iommu="dmar0"))
+    options = ("--dry-run", "--profile", "gpu-rdma", "--from", tree.root, "--json")
+    tree.put("etc/pcietune/pcietune.yaml", "mode: vm")
+
+    on_host = pcietune("vfio", "bind", "--all", *options).document()
+    tree.put("etc/pcietune/pcietune.yaml", "mode: vm\nvfio: {bind: [gpu], fabric: in-guest}")
+    in_guest = pcietune("vfio", "bind", "--all", *options).document()
+
+    assert [b.address for b in on_host.bindings] == [GPU, NIC]
+    assert [b.address for b in in_guest.bindings] == [GPU, NIC, "0000:50:00.0"]
 
 
 def test_what_vfio_has_already_exits_0(pcietune: Pcietune, tree: TreeHost) -> None:

@@ -180,6 +180,14 @@ def test_what_the_kernel_does_not_tell_counts(
     assert [hold.kind for hold in holds(tree, kernel)] == [HoldKind.NOT_KNOWN]
 
 
+def test_an_interface_that_vanishes_while_it_is_looked_at_counts(
+    tree: TreeHost, kernel: Kernel
+) -> None:
+    (tree.root / "sys/class/net/ib0/ifindex").unlink()
+
+    assert [hold.kind for hold in holds(tree, kernel)] == [HoldKind.NOT_KNOWN]
+
+
 def test_an_interface_in_another_network_namespace_counts(tree: TreeHost, kernel: Kernel) -> None:
     (tree.directory(GPU) / "net").mkdir()  # sysfs shows the names of its own namespace only
 

@@ -17,7 +17,15 @@ from tune.profiles import PROFILE, handing_over, with_roles
 
 from pcietune.model.binding import Binding, BindState
 from pcietune.model.hold import Hold, HoldKind
-from pcietune.model.profile import Attach, FunctionPattern, GroupPolicy, ModeName, Role
+from pcietune.model.profile import (
+    Attach,
+    FunctionPattern,
+    GroupPolicy,
+    Layout,
+    ModeName,
+    Role,
+    SwitchGroupLayout,
+)
 from pcietune.model.protection import Protect, Selector
 from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import FabricPlan, VfioPolicy
@@ -83,12 +91,15 @@ def test_a_port_that_cannot_be_read_is_not_taken_for_right(tmp_path: Path) -> No
     assert one(scene(DriverKernel(tree)), GPU).state is BindState.BLOCKED
 
 
-def test_a_missing_card_elsewhere_keeps_no_function_from_its_vm(kernel: DriverKernel) -> None:
-    layout = replace(PROFILE.layout, cards={RoleName.GPU: (8,)})
+def test_a_missing_card_of_its_switch_keeps_no_function_from_its_vm(kernel: DriverKernel) -> None:
+    two = Layout(switch_groups=SwitchGroupLayout((1,), {RoleName.GPU: (2,)}))
 
-    where = scene(kernel, profile=replace(PROFILE, layout=layout))
+    where = scene(kernel, profile=replace(PROFILE, layout=two))
 
-    assert any(f.id == "layout.gpu" and f.state == "fail" for f in where.audited.findings)
+    (missing,) = (
+        f for f in where.audited.findings if f.id.startswith("layout.") and f.state == "fail"
+    )
+    assert missing.subject.path == where.audited.groups[0].name
     assert one(where, GPU).state is BindState.READY
 
 

@@ -197,6 +197,27 @@ def test_a_function_that_vanishes_at_any_step_is_not_called_bound(
     assert bound.exit_code() is not ExitCode.OK
 
 
+def test_what_a_vm_took_at_once_is_not_taken_from_it_to_undo_its_slot(
+    kernel: DriverKernel,
+) -> None:
+    audio = Function(AUDIO, ConfigBuilder("10de:1aef", 0x040300), below=GPU_PORT, group=4)
+    kernel.tree.add(audio)
+    kernel.tree.put(f"sys/bus/pci/devices/{AUDIO}/driver_override", "(null)")
+
+    def open_and_fail() -> None:
+        kernel.tree.put(f"sys/bus/pci/devices/{GPU}/enable", "1")
+        raise ConfigSpaceError("the kernel did not take it")
+
+    kernel.before = at(f"probe {AUDIO}", open_and_fail)
+
+    bound = give(scene(kernel), GPU)
+
+    assert isinstance(bound.errors[0], InconsistentHostError)
+    assert f"{GPU} is in use by VFIO already, and stays with vfio-pci" in str(bound.errors[0])
+    assert f"unbind {GPU}" not in kernel.log
+    assert (driver_of(kernel.tree, GPU), driver_of(kernel.tree, AUDIO)) == ("vfio-pci", None)
+
+
 def test_what_the_host_took_meanwhile_is_not_taken_from_it(kernel: DriverKernel) -> None:
     asked = []
 

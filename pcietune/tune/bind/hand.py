@@ -87,7 +87,7 @@ def give(handed: Handed, scene: Scene, *, probes: bool) -> None:
         scene.drivers.unbind(function)
     scene.drivers.probe(function)
     now = scene.drivers.driver(function)
-    if now != driver or not scene.host.state_again(function).vfio:
+    if now != driver:
         raise IgnoredWriteError(
             f"{function.address}: {driver} was to take it, but {now or 'no driver'} has it",
             hint="dmesg says why the driver did not take it",
