@@ -177,7 +177,7 @@ def _judge_together(host: HostAccess, group: SwitchGroup) -> Finding:
         if together
         else Remedy(
             RemedyKind.KERNEL_ARGS,
-            "turn redirection off with pci=disable_acs_redir, or the IOMMU where no VM needs it, "
-            "then reboot",
+            "turn redirection off with pci=disable_acs_redir (pcietune kernel-args --mode "
+            "baremetal), or the IOMMU where no VM needs it, then reboot",
         ),
     )

@@ -47,7 +47,10 @@ class Channels:
     firmware: Channel
 
 
-_LOCKDOWN_HINT = "set the bits with pci=config_acs= on the kernel command line (6.11 and later)"
+_LOCKDOWN_HINT = (
+    "set the bits with pci=config_acs= on the kernel command line (6.11 and later): pcietune "
+    "kernel-args"
+)
 
 
 def channels(host: HostAccess) -> Channels:

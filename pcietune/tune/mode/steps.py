@@ -73,7 +73,7 @@ def mode_steps(
         _handed(StepKind.RELEASE, "take from VFIO", release),
         _remedies(StepKind.FIRMWARE, found),
         _remedies(StepKind.BIOS, found),
-        _remedies(StepKind.KERNEL_ARGS, found, check="cat /proc/cmdline"),
+        _remedies(StepKind.KERNEL_ARGS, found, check=f"pcietune kernel-args --check --mode {mode}"),
         _handed(StepKind.BIND_AT_BOOT, "leave to VFIO at the next boot", binding.at_boot),
     ]
     steps += [
