@@ -1,10 +1,12 @@
 """One repair of watch: what apply would write unattended, but for what must wait."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from pcietune.address import PciAddress
 from pcietune.cli.changing import Changing
 from pcietune.cli.examining import Examined, examined
+from pcietune.cli.gating import scene_of
 from pcietune.cli.judging import collecting
 from pcietune.cli.keeping import leave_policy
 from pcietune.errors import PcietuneError
@@ -12,9 +14,11 @@ from pcietune.host.run.lock import locked
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.plan import PlannedStep
 from pcietune.report.written import Written, line, writes
+from pcietune.tune.bind.candidates import wanted
 from pcietune.tune.change.channels import check_ways
 from pcietune.tune.change.put_back import GROUP_TYPE
 from pcietune.tune.watch.back_off import BackOff
+from pcietune.tune.watch.hand_over import hand_over
 from pcietune.tune.watch.notice import Notice, NoticeKind, about
 from pcietune.tune.watch.repairs import note_repairs, repairs
 from pcietune.tune.watch.seen import Seen
@@ -37,23 +41,34 @@ class Repaired:
     found: Examined | None = None
 
 
-def repair(host: SysfsHost, seen: Seen, back_off: BackOff, clock: Callable[[], float]) -> Repaired:
+def repair(
+    host: SysfsHost,
+    added: Collection[PciAddress],
+    seen: Seen,
+    back_off: BackOff,
+    clock: Callable[[], float],
+) -> Repaired:
     """Judge the whole host again under the lock, write what may be written now, and judge anew.
 
     What was begun is ended, whatever signal comes: a switch group's writes take no time. The
-    policy of the udev hook is left as apply leaves it.
+    policy of the udev hook is left as apply leaves it, and functions that were just added pass
+    the gate, as the hook may have given way to this lock.
     """
     try:
         with locked(host.files, "watch", wait_s=_LOCK_WAIT_S, on_wait=lambda _: None):
             with examined(host) as found:
-                notices = _repair(found, seen, back_off, clock)
+                notices = _repair(found, added, seen, back_off, clock)
             return Repaired(notices, found.outcome.errors, found)
     except PcietuneError as error:
         return Repaired([], [error])
 
 
 def _repair(
-    found: Examined, seen: Seen, back_off: BackOff, clock: Callable[[], float]
+    found: Examined,
+    added: Collection[PciAddress],
+    seen: Seen,
+    back_off: BackOff,
+    clock: Callable[[], float],
 ) -> list[Notice]:
     outcome = found.outcome
     look = found.look((), whole=True)
@@ -68,6 +83,8 @@ def _repair(
             changing.carry_out(outcome, stop=lambda: False, progress=lambda _: None)
             notices += _made(found, back_off, clock())
         leave_policy(found.host, outcome.audit, enforce=True)
+        if added and not found.host.recorded and wanted(found.host, outcome.audit):
+            notices += hand_over(scene_of(found.host, outcome.audit), added)
     after = found.look((), whole=True)
     if after is not None:
         seen.adopt(after)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pcietune.address import PciAddress
 from pcietune.cli.examining import Examined, examined
 from pcietune.cli.repairing import repair
 from pcietune.errors import ExitCode, NotPermittedError, PcietuneError, SwitchedOffError
@@ -128,9 +129,10 @@ class Watching:
             todo = self._todo(found)
             self._remember(found, todo, whole=whole)
         errors, failed = found.outcome.errors, False
-        if found.may_write and (todo.plan.steps or _comes(concern)):
+        added = _added(concern)
+        if found.may_write and (todo.plan.steps or added):
             repaired = repair(
-                self._given.open_host(), self._seen, self._back_off, self._given.clock
+                self._given.open_host(), added, self._seen, self._back_off, self._given.clock
             )
             for notice in repaired.notices:
                 self._given.tell(notice)
@@ -234,6 +236,6 @@ def watching_text(found: Examined) -> str | None:
     )
 
 
-def _comes(concern: Concern) -> bool:
-    """Return whether a function was added, which the udev hook's policy may not know yet."""
-    return any(event.action is Action.ADD for event in concern.events)
+def _added(concern: Concern) -> frozenset[PciAddress]:
+    """Return the functions that were added, which the udev hook's policy may not know yet."""
+    return frozenset(event.address for event in concern.events if event.action is Action.ADD)

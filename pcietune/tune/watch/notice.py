@@ -17,6 +17,7 @@ class NoticeKind(StrEnum):
     FAILS = "fails"
     MENDED = "mended"
     REPAIRED = "repaired"
+    BOUND = "bound"
     DEFERRED = "deferred"
     HELD_BACK = "held-back"
     FAILED = "failed"
@@ -29,6 +30,7 @@ GOOD = (
     NoticeKind.ADDED,
     NoticeKind.MENDED,
     NoticeKind.REPAIRED,
+    NoticeKind.BOUND,
     NoticeKind.REMARK,
 )
 """Kinds that need nobody's attention."""
