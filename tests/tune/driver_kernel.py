@@ -134,7 +134,7 @@ def scene(  # noqa: PLR0913 -- one parameter per thing that decides
     host = OrderingHost(kernel)
     yardstick = Yardstick(profile, mode, group_modes or {}, vfio=bind)
     audited = audit(host, surveyed(host, profile), yardstick)
-    return Scene(host, audited, kernel, vfio, holds)
+    return Scene(host, audited, kernel, vfio, holds, holds)
 
 
 def driver_of(tree: TreeHost, address: str) -> str | None:

@@ -1,6 +1,7 @@
 """What the host's own software has of a function, so that no driver may be taken from it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from pcietune.errors import NotPermittedError
 from pcietune.host.function_state import number_of_virtual_functions
@@ -9,7 +10,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.uses.disks import read_disks
 from pcietune.host.uses.netlink import Dump, dump
 from pcietune.host.uses.network_holds import network_holds
-from pcietune.host.uses.open_devices import open_devices
+from pcietune.host.uses.open_devices import open_devices, open_nodes
 from pcietune.host.uses.rdma_holds import rdma_holds
 from pcietune.host.uses.sysfs_path import behind
 from pcietune.model.function import PciFunction
@@ -18,7 +19,12 @@ from pcietune.model.hold import Hold, HoldKind
 _BLOCK_DEVICES = "sys/class/block"
 
 
-def read_holds(files: HostFiles, function: PciFunction, ask: Dump = dump) -> tuple[Hold, ...]:
+Nodes = Callable[[], Mapping[str, tuple[Hold, ...]]]
+
+
+def read_holds(
+    files: HostFiles, function: PciFunction, ask: Dump = dump, nodes: Nodes | None = None
+) -> tuple[Hold, ...]:
     """Return what the host's software has of a function at this moment.
 
     Nothing can stand on a function that no driver has, but its virtual functions.
@@ -27,6 +33,7 @@ def read_holds(files: HostFiles, function: PciFunction, ask: Dump = dump) -> tup
         files: The host's files.
         function: Which.
         ask: What asks the kernel's netlink.
+        nodes: What tells who has which device node open; None to look now.
     """
     directory = behind(files, f"{DEVICES}/{function.address}") or f"{DEVICES}/{function.address}"
     count = number_of_virtual_functions(files, directory)
@@ -36,17 +43,20 @@ def read_holds(files: HostFiles, function: PciFunction, ask: Dump = dump) -> tup
     if files.recorded:
         return (*virtual, Hold(HoldKind.NOT_KNOWN, "may be used by the host: that is not recorded"))
     try:
-        found = tuple(_holds(files, function, directory, ask))
+        opened = nodes or partial(open_nodes, files)
+        found = tuple(_holds(files, function, directory, ask, opened))
     except NotPermittedError as error:
         found = (Hold(HoldKind.NOT_KNOWN, f"may be used by the host: {error}"),)
     return (*virtual, *dict.fromkeys(found))
 
 
-def _holds(files: HostFiles, function: PciFunction, directory: str, ask: Dump) -> Iterator[Hold]:
+def _holds(
+    files: HostFiles, function: PciFunction, directory: str, ask: Dump, nodes: Nodes
+) -> Iterator[Hold]:
     yield from network_holds(files, directory, ask)
     yield from rdma_holds(files, directory, ask)
     yield from _disks(files, function, directory)
-    yield from open_devices(files, directory)
+    yield from open_devices(files, directory, nodes)
 
 
 def _disks(files: HostFiles, function: PciFunction, directory: str) -> Iterator[Hold]:

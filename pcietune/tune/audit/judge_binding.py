@@ -10,6 +10,7 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.finding import Finding, Remedy, RemedyKind, State, Subject, Value
 from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NotKnown
+from pcietune.model.profile import ModeName
 from pcietune.model.role_name import RoleName
 from pcietune.model.severity import Severity
 from pcietune.model.vfio import VfioPolicy
@@ -38,6 +39,8 @@ def judge_binding(
         roles: Of what is not protected.
         findings: All others; what fails of a function or above it keeps that from VFIO.
     """
+    if not yardstick.vfio_of(ModeName.VM).bind:
+        return []
     judged = []
     for function, role in handed_over(host, fabric, yardstick, roles):
         policy = yardstick.vfio_of(duty_of(fabric, yardstick, function))

@@ -81,7 +81,7 @@ def give(handed: Handed, scene: Scene, *, probes: bool) -> None:
         return
     handed.begun = True
     if handed.before is not None:
-        held = scene.holds(function)  # again, right before: an address may have come meanwhile
+        held = scene.holds_now(function)  # an address may have come since it was judged
         if held:
             raise InUseError(f"{function.address} {held[0].text}, since a moment ago")
         scene.drivers.unbind(function)

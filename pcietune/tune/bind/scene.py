@@ -27,7 +27,8 @@ class Scene:
         audited: How it is judged.
         drivers: Its drivers.
         vfio: Those of them that are for VFIO.
-        holds: What the host's software has of a function now.
+        holds: What the host's software has of a function, as far as it was looked at in this run.
+        holds_now: The same, looked at anew.
     """
 
     host: HostAccess
@@ -35,6 +36,7 @@ class Scene:
     drivers: DriverAccess
     vfio: VfioDrivers
     holds: Holds
+    holds_now: Holds
 
 
 def override_of(host: HostAccess, function: PciFunction) -> str | None:
