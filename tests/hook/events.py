@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +30,13 @@ class Told:
     stderr: str
 
 
-def start(root: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a hook below ``root`` with just this environment."""
+def start(
+    root: Path, environ: Mapping[str, str], *, under: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a hook below ``root`` with just this environment, ``under`` another program if any."""
     program = _PROGRAM.format(checkout=str(_CHECKOUT), root=str(root))
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program],
+        [*under, sys.executable, "-I", "-S", "-B", "-c", program],
         env=dict(environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

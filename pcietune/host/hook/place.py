@@ -105,8 +105,11 @@ def place_of(root: str, address: PciAddress) -> Place | None:
         root: What stands for the host's ``/``, without a slash at its end.
         address: Of the function.
     """
-    directory = os.path.realpath(f"{root}/sys/bus/pci/devices/{address}")
-    devices = os.path.realpath(f"{root}/sys/devices")
+    bus, devices = f"{root}/sys/bus/pci/devices", f"{root}/sys/devices"
+    try:
+        directory = os.path.normpath(f"{bus}/{os.readlink(f'{bus}/{address}')}")
+    except OSError:
+        return None
     if not directory.startswith(f"{devices}/") or not os.path.isdir(directory):
         return None
     names = directory[len(devices) + 1 :].split("/")

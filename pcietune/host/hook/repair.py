@@ -1,6 +1,11 @@
 """Set what the policy lets the hook set: recorded before, read back after, all or nothing."""
 
-from pcietune.errors import IgnoredWriteError, PcietuneError
+from pcietune.errors import (
+    IgnoredWriteError,
+    InconsistentHostError,
+    NotPermittedError,
+    PcietuneError,
+)
 from pcietune.host.hook.ports import Port, check_may_be_set
 from pcietune.host.hook.undo import HookUndo
 from pcietune.model.policy import HookPolicy
@@ -20,6 +25,7 @@ def repair(directory: str, policy: HookPolicy, group: str, wrong: list[Port]) ->
 
     Raises:
         InUseError: Something below keeps it from being written now.
+        InconsistentHostError: Something failed, and so did undoing what was written.
         PcietuneError: It cannot be recorded, written or read; what was written is undone.
     """
     writes = []
@@ -36,8 +42,10 @@ def repair(directory: str, policy: HookPolicy, group: str, wrong: list[Port]) ->
         for port, write in writes:
             made.make(port, write)
         made.keep()
-    except PcietuneError:
-        made.take_back()
+    except PcietuneError as error:
+        stuck = made.take_back()
+        if stuck is not None:
+            raise InconsistentHostError(f"{error}; undoing failed too: {stuck}") from error
         raise
     finally:
         undo.close()
@@ -82,12 +90,21 @@ class _Writes:
         """Let it be; raises NotPermittedError if that cannot be recorded."""
         self._undo.settle(self._group, kept=True)
 
-    def take_back(self) -> None:
-        """Undo all that was written, last first; errors as ``make``."""
-        for port, write, word in reversed(self._made):
-            back = MaskedWrite(
-                offset=write.offset, width=2, value=word & write.mask, mask=write.mask
-            )
-            if not back.holds_in(port.word()):
-                port.config.write(back)
-        self._undo.settle(self._group, kept=False)
+    def take_back(self) -> PcietuneError | None:
+        """Undo all that was written, last first; return what keeps it from being undone, if any."""
+        try:
+            for port, write, word in reversed(self._made):
+                _put_back(port, write, word)
+        except PcietuneError as error:
+            return error
+        try:
+            self._undo.settle(self._group, kept=False)
+        except NotPermittedError:
+            return None  # the record shows changes begun, which is true, too
+        return None
+
+
+def _put_back(port: Port, write: MaskedWrite, word: int) -> None:
+    back = MaskedWrite(offset=write.offset, width=2, value=word & write.mask, mask=write.mask)
+    if not back.holds_in(port.word()):
+        port.config.write(back)

@@ -14,6 +14,7 @@ from pcietune.registers.fields import MaskedWrite
 _RECORD = "undo.jsonl"
 _FORMAT = "pcietune undo record"
 _VERSION = 1
+_ENOSPC = 28  # errno is not imported on the hook's path
 _CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -86,18 +87,22 @@ class HookUndo:
 
     def _append(self, line: dict[str, object]) -> None:
         """Add a line; what is cut off is taken back."""
-        data = json_line(line)
+        try:
+            self._add(json_line(line))
+        except OSError as error:
+            raise NotPermittedError(f"no undo record can be kept: {error.strerror}") from error
+
+    def _add(self, data: bytes) -> None:
         length = os.fstat(self._descriptor).st_size
         try:
-            written = os.write(self._descriptor, data)
-            if written == len(data):
-                os.fsync(self._descriptor)
-                return
-            reason = "no space is left"
-        except OSError as error:
-            reason = str(error.strerror)
-        os.ftruncate(self._descriptor, length)
-        raise NotPermittedError(f"no undo record can be kept: {reason}")
+            whole = os.write(self._descriptor, data) == len(data)
+            os.fsync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, length)
+            raise
+        if not whole:
+            os.ftruncate(self._descriptor, length)
+            raise OSError(_ENOSPC, os.strerror(_ENOSPC))
 
 
 def _open(directory: str, boot_id: str) -> int:
