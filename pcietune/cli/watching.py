@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.address import PciAddress
 from pcietune.cli.examining import Examined, examined
+from pcietune.cli.judging import collecting
 from pcietune.cli.repairing import repair
 from pcietune.errors import ExitCode, NotPermittedError, PcietuneError, SwitchedOffError
 from pcietune.host.kernel_log import read_kernel_log
@@ -122,7 +123,8 @@ class Watching:
         whole = groups is None
         host = self._given.open_host()
         logged = self._log.new_events(read_kernel_log(host.files))
-        with examined(host, groups) as found:
+        todo = NO_REPAIRS
+        with examined(host, groups) as found, collecting(found.outcome):
             look = found.look((*concern.events, *logged), whole=whole)
             for notice in () if look is None else self._seen.tell(look):
                 self._given.tell(notice)
@@ -183,7 +185,10 @@ class Watching:
     def _waits_ended(self) -> bool:
         """Return whether something was let go or woke, of which no event tells."""
         last = self._last
-        return last.host is not None and last.waits.ended(last.host)
+        try:
+            return last.host is not None and last.waits.ended(last.host)
+        except PcietuneError:  # a look tells what is wrong
+            return True
 
     def _tell_troubles(self, errors: Sequence[PcietuneError]) -> None:
         """Tell what keeps the host from being judged or repaired, once while it lasts."""

@@ -15,12 +15,15 @@ from trees.function import downstream_port, nic, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import all_ones, configs, set_word, vanish, word
-from tune.judged import NIC, NIC_PORT
+from tune.judged import NIC, NIC_PORT, opened
 
-from pcietune.errors import BadInputError, SwitchedOffError
+from pcietune.errors import BadInputError, ConfigSpaceError, SwitchedOffError
+from pcietune.host.config_space import FileConfigSpace
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run.undo_log import read_undo_record
+from pcietune.host.sysfs import SysfsHost
 from pcietune.model.device_event import ErrorEvent
+from pcietune.model.function import FunctionState, LinkState, PciFunction
 from pcietune.tune.watch.notice import NoticeKind
 
 BY_LINUX, TUNED = 0x001D, 0x005D
@@ -493,3 +496,48 @@ def test_its_memory_does_not_grow(tmp_path: Path) -> None:
     before, after = four_hours(), four_hours()
 
     assert after - before < 1000  # of what Python keeps count of; a look alone takes more
+
+
+class Crumbling(SysfsHost):
+    """A host that a NIC vanishes from at one of the questions about it: each takes one away."""
+
+    left = 0
+
+    def _ask(self, function: PciFunction) -> None:
+        Crumbling.left -= str(function.address) == NIC
+        if Crumbling.left < 0 and str(function.address) == NIC:
+            raise ConfigSpaceError(f"{NIC} vanished while it was looked at")
+
+    def state(self, function: PciFunction) -> FunctionState:
+        self._ask(function)
+        return super().state(function)
+
+    def state_again(self, function: PciFunction) -> FunctionState:
+        self._ask(function)
+        return super().state_again(function)
+
+    def config(self, function: PciFunction) -> FileConfigSpace:
+        self._ask(function)
+        return super().config(function)
+
+    def link(self, function: PciFunction) -> LinkState:
+        self._ask(function)
+        return super().link(function)
+
+
+@pytest.mark.parametrize("questions", range(0, 24, 4))
+def test_a_function_that_vanishes_at_any_moment_of_a_look_or_repair_is_no_end(
+    tmp_path: Path, questions: int
+) -> None:
+    watched = tuned(one_switch(tmp_path, driver="vfio-pci"))
+    use(watched.tree)()
+    lose(watched.tree)()
+
+    watched.open_host = lambda: Crumbling(HostFiles(tmp_path, recorded=True))
+    Crumbling.left = questions
+    watched.run(700)
+    watched.open_host = partial(opened, watched.tree)
+    use(watched.tree, enable=0)()
+    watched.run(400)
+
+    assert word(watched.tree, NIC_PORT) == TUNED

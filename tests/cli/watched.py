@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from trees.host import TreeHost
 from tune.judged import opened
 
 from pcietune.address import PciAddress
 from pcietune.cli.watching import Surroundings, Watching
+from pcietune.host.sysfs import SysfsHost
 from pcietune.model.device_event import NOTHING, Action, DeviceEvent, ErrorEvent, Heard
 from pcietune.tune.watch.notice import Notice, NoticeKind
 
@@ -46,13 +48,16 @@ class Watched:
         clockwork: Its time.
         told: All notices, as kind and text with the address before it.
         status: The last status.
+        notices: The same as they are.
         look: Whether the next turn looks at all.
+        open_host: What opens the tree for a look.
     """
 
     def __init__(
         self, tree: TreeHost, *, enforce: str = "apply", settings: str = "profile: gpu-rdma"
     ) -> None:
         self.tree = tree
+        self.open_host: Callable[[], SysfsHost] = partial(opened, tree)
         self.clockwork = Clockwork()
         self.told: list[tuple[str, str]] = []
         self.notices: list[Notice] = []
@@ -61,7 +66,7 @@ class Watched:
         tree.put(SETTINGS, f"mode: vm\nenforce: {enforce}\n{settings}")
         self.watching = Watching(
             Surroundings(
-                open_host=lambda: opened(tree),
+                open_host=self._open,
                 events=self.clockwork,
                 clock=lambda: self.clockwork.now,
                 look_asked=self._look_asked,
@@ -99,6 +104,9 @@ class Watched:
     def of(self, kind: NoticeKind) -> list[str]:
         """Return the texts of one kind that were told."""
         return [text for told, text in self.told if told == kind]
+
+    def _open(self) -> SysfsHost:
+        return self.open_host()
 
     def _look_asked(self) -> bool:
         asked, self.look = self.look, False
