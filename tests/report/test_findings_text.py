@@ -164,10 +164,14 @@ def test_findings_that_differ_in_their_subject_alone_are_told_together(tmp_path:
 
 
 def test_a_long_remedy_that_findings_share_is_told_once(tmp_path: Path) -> None:
-    said = findings(audited(two_switches(tmp_path), mode=ModeName.BAREMETAL))
+    lost = [
+        downstream_port(f"0000:22:{device}.0", below="0000:21:00.0", acs=(0x005F, 0x0000))
+        for device in ("00", "04", "08")
+    ]
+    said = findings(audited(two_switches(tmp_path, instead=lost)))
 
-    assert said.count("  kernel-args: pci=disable_acs_redir=") == 1
-    assert said.count("  kernel-args: as above") == 5  # two bits at three places
+    assert said.count("  kernel-args: boot with the IOMMU on") == 1
+    assert said.count("  kernel-args: as above") == 7  # four bits at two places
 
 
 def test_of_many_remedies_alike_only_the_first_are_told(tmp_path: Path) -> None:
