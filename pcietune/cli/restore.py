@@ -30,7 +30,8 @@ def restore(  # noqa: PLR0913 -- one parameter per option
     """Put back exactly the bits that apply changed in this boot.
 
     Bits that were set before, or that somebody else changed since, are left and named.
-    Works also where pcietune is switched off. Exits 0 if nothing of it is left to put back, else
+    Works also where pcietune is switched off. The udev hook does nothing from then on, until the
+    next apply. Exits 0 if nothing of it is left to put back, else
     3. Example:
 
     `pcietune restore`
@@ -62,6 +63,7 @@ def _restore(
     from pcietune.cli.interrupts import held_back
     from pcietune.cli.judging import describe, this_boot
     from pcietune.errors import BadInputError
+    from pcietune.host.run.keep_policy import forget_policy
     from pcietune.host.run.undo_log import UndoLog, read_undo_record
     from pcietune.model.undo import UndoRecord
     from pcietune.tune.change import restore as restoring
@@ -82,6 +84,7 @@ def _restore(
         )
         return
     check_registers(host)
+    forget_policy(host.files)  # or the hook would set again what is put back here
     until_it_is_told.enter_context(held_back())  # a half restored host is what nobody asked for
     with UndoLog.open(host.files, boot_id) as undo:
         outcome.restoration = restoring.restore(record, host, while_in_use=while_in_use)

@@ -127,6 +127,18 @@ def test_what_no_longer_is_as_wanted_loses_its_stamp(host: Host) -> None:
     assert host.stamped() == set()
 
 
+def test_after_restore_no_stamp_claims_anything_and_the_hook_has_nothing_to_do(
+    host: Host, pcietune: Pcietune
+) -> None:
+    host.enforcing("apply").apply()
+    run = host.tree.root / "run/pcietune"
+
+    pcietune("restore", "--from", host.tree.root, "--in-place")
+
+    assert host.word() == BY_LINUX
+    assert {path.name for path in run.rglob("*") if path.is_file()} == {"lock", "undo.jsonl"}
+
+
 def test_udev_rules_are_narrowed_to_the_ids_of_the_host(host: Host, pcietune: Pcietune) -> None:
     host.enforcing("audit", "vfio: {bind: [gpu]}")
 

@@ -9,6 +9,7 @@ from hook.events import add, event, hook, leave, stamp
 from hypothesis import given
 from hypothesis import strategies as st
 from trees.config import ENDPOINT, ConfigBuilder
+from trees.config import ROOT_PORT as PORT_ON_ROOT_BUS
 from trees.function import (
     ACS_BY_LINUX,
     Function,
@@ -21,13 +22,14 @@ from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import ACS_CONTROL, set_word, word
 from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT
-from tune.profiles import UNREDIRECTED, rule, with_ports
+from tune.profiles import UNREDIRECTED, handing_over, rule, with_ports
 
 from pcietune.address import PciAddress
 from pcietune.errors import ExitCode
 from pcietune.hook import main
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run.undo_log import read_undo_record
+from pcietune.model.profile import Attach
 from pcietune.model.undo import Outcome, RecordedChange, RegisterChange
 from pcietune.registers.acs import AcsControl
 
@@ -273,6 +275,40 @@ def one_switch_elsewhere() -> list[Function]:
         downstream_port("0000:62:04.0", below="0000:61:00.0"),
         nic("0000:64:00.0", below="0000:62:04.0"),
     ]
+
+
+def test_a_virtual_function_is_known_by_its_physical_one_wherever_its_bus_is(
+    tmp_path: Path,
+) -> None:
+    physical = nic(NIC, below=NIC_PORT)
+    physical.config.sriov(total=4, enabled=1, vf_device=0x101C)
+    tree = one_switch(tmp_path, instead=[physical])
+    leave(tree, profile=handing_over(Attach.VF))
+    config = ConfigBuilder("15b3:101c", 0x020700).express(ENDPOINT)
+    tree.add(  # on another bus number, where its location is its physical function's
+        Function("0000:25:00.0", config, below=NIC_PORT, physical_function=NIC),
+        Function("0000:25:00.1", config, below=NIC_PORT),
+    )
+
+    add(tree, "0000:25:00.0")
+    add(tree, "0000:25:00.1")
+
+    assert word(tree, NIC_PORT) == TUNED
+    found = stamp(tree, "0000:25:00.0")
+    assert found is not None
+    assert (found["location"], found["id"]) == ("0000:20:01.0/00.0/04.0/00.0", "15b3:101c")
+    assert stamp(tree, "0000:25:00.1") is None
+
+
+def test_32_bit_registers_are_judged_where_they_are(tmp_path: Path) -> None:
+    config = ConfigBuilder("8086:a110", 0x060400).express(PORT_ON_ROOT_BUS)
+    config.extended(0x000D, bytes.fromhex("1d0000001d00000000000000"))
+    tree = one_switch(tmp_path, instead=[Function(ROOT_PORT, config, driver="pcieport")])
+    leave(tree)
+
+    assert add(tree, GPU).exit_code == ExitCode.OK
+    set_word(tree, ROOT_PORT, 0, ACS_CONTROL + 2)
+    assert f"{ROOT_PORT} reads ACSCtl 0x0000" in add(tree, GPU).stderr
 
 
 def test_while_apply_is_at_work_a_hook_drops_its_event_at_once(tmp_path: Path) -> None:

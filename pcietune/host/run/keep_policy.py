@@ -50,6 +50,24 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         raise cannot_keep(_WHAT, files, error) from error
 
 
+def forget_policy(files: HostFiles) -> None:
+    """Let the rule and the hook do nothing until the next apply, and no stamp stand.
+
+    To be called under the host's lock.
+
+    Raises:
+        BadInputError: Somebody else than root could have made a directory of them.
+        NotPermittedError: A file cannot be removed.
+    """
+    try:
+        for name in (IDS, BIND, STAMPS):
+            if files.exists(f"{RUN}/{name}"):
+                _fill(files, name, {})
+        run_path(files, POLICY).unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_keep(_WHAT, files, error) from error
+
+
 def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> bool:
     """Keep what an initramfs is to write into functions' ``driver_override``; no lines, no file.
 
