@@ -6,9 +6,12 @@ rdma/rdma_netlink.h.
 
 import ipaddress
 import struct
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from host.hindered import as_nobody
 from trees import uses
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -297,6 +300,42 @@ def test_a_process_that_has_a_device_node_open_holds_the_function(
     assert holds(tree, kernel, GPU) == [
         Hold(HoldKind.OPEN, "is /dev/dri/card1, which Xorg (pid 812) has open")
     ]
+
+
+@pytest.fixture
+def for_nobody() -> Iterator[TreeHost]:
+    """Yield a host that others may go to, as they may not below tmp_path, with a GPU's node."""
+    with TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        tree = one_switch(Path(directory), driver="nouveau")
+        uses.mounts(tree, "0:21 /proc proc proc")
+        tree.put(f"{path(tree, GPU)}/drm/card1/uevent", "DEVNAME=dri/card1")
+        process(tree, 812, "Xorg", "/dev/dri/card1")
+        yield tree
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("proc/812/fd", "may be open in process 812: that is not readable"),
+        (
+            "sys/class/block",
+            "may be used by the host: /sys/class/block may not be read: Permission denied",
+        ),
+    ],
+)
+def test_where_this_user_may_not_look_that_counts(
+    for_nobody: TreeHost, kernel: Kernel, kept: str, said: str
+) -> None:
+    place = for_nobody.root / kept
+    place.mkdir(parents=True, exist_ok=True)
+    place.chmod(0)
+
+    with as_nobody():
+        held = holds(for_nobody, kernel, GPU)
+
+    place.chmod(0o755)
+    assert held == [Hold(HoldKind.NOT_KNOWN, said)]
 
 
 @pytest.fixture
