@@ -5,6 +5,9 @@ image that is no unified one they are for dracut alone, and the kernel never see
 in them is handed over as it is, comments too, so the file has none.
 """
 
+import re
+from collections.abc import Sequence
+
 from pcietune.errors import BadInputError
 from pcietune.host.boot_loader.sites import Merge, added_to
 from pcietune.host.boot_loader.text_file import read_text
@@ -14,7 +17,11 @@ from pcietune.tune.kernel_args.command_line import split
 
 _DIRECTORY = "etc/cmdline.d"
 OWN = f"{_DIRECTORY}/50-pcietune.conf"
-_MAKERS = {"usr/bin/mkinitcpio": "mkinitcpio -P", "usr/bin/dracut": "dracut --uefi --force"}
+_REBOOT = "reboot"
+_PRESETS = "etc/mkinitcpio.d"
+_DRACUT = ("etc/dracut.conf.d", "usr/lib/dracut/dracut.conf.d")
+_UKI_BY_MKINITCPIO = re.compile(r"^\s*\w+_uki=", re.MULTILINE)
+_UKI_BY_DRACUT = re.compile(r"""^\s*uefi=["']?yes""", re.MULTILINE)
 
 
 class CmdlineD:
@@ -28,21 +35,29 @@ class CmdlineD:
 
     def insert(self, files: HostFiles, merge: Merge) -> LoaderChange:
         """Return the change of pcietune's own file; the Loader's errors."""
-        then = _then(files)
+        then = _makers(files)
+        if not then:
+            raise BadInputError(
+                "neither mkinitcpio (default_uki=) nor dracut (uefi=yes) makes unified kernel "
+                f"images here, so the kernel would not see what is in /{_DIRECTORY}",
+                hint="is it --write grub, grubby or systemd-boot?",
+            )
         before = read_text(files, OWN)
         sites = [w for path in _paths(files) if path != OWN for w in _words(files, path)]
         added = added_to(sites, split(before or ""), merge)
         after = f"{' '.join(added)}\n" if added else None
         if after == before:
             return LoaderChange(self.name)
-        return LoaderChange(self.name, (FileChange(OWN, before, after),), then=then)
+        return LoaderChange(self.name, (FileChange(OWN, before, after),), then=(*then, _REBOOT))
 
     def remove(self, files: HostFiles) -> LoaderChange:
         """Return the removal of pcietune's own file; the Loader's errors."""
         before = read_text(files, OWN)
         if before is None:
             return LoaderChange(self.name)
-        return LoaderChange(self.name, (FileChange(OWN, before, None),), then=_then(files))
+        return LoaderChange(
+            self.name, (FileChange(OWN, before, None),), then=(*_makers(files), _REBOOT)
+        )
 
 
 def _paths(files: HostFiles) -> list[str]:
@@ -59,11 +74,21 @@ def _words(files: HostFiles, path: str) -> list[IntendedWord]:
     ]
 
 
-def _then(files: HostFiles) -> tuple[str, ...]:
-    command = next((run for path, run in _MAKERS.items() if files.exists(path)), None)
-    if command is None:
-        raise BadInputError(
-            f"this host has neither mkinitcpio nor dracut, so nothing reads /{_DIRECTORY}",
-            hint="is it --write grub, grubby or systemd-boot?",
-        )
-    return (command, "reboot")
+def _makers(files: HostFiles) -> tuple[str, ...]:
+    """Return what makes the images anew; empty if nothing here makes a unified one."""
+    if _any_has(files, (_PRESETS,), ".preset", _UKI_BY_MKINITCPIO):
+        return ("mkinitcpio -P",)
+    if _any_has(files, _DRACUT, ".conf", _UKI_BY_DRACUT):
+        return ("dracut --force --regenerate-all",)
+    return ()
+
+
+def _any_has(
+    files: HostFiles, directories: Sequence[str], suffix: str, what: re.Pattern[str]
+) -> bool:
+    return any(
+        what.search(read_text(files, f"{directory}/{name}") or "")
+        for directory in directories
+        for name in files.names(directory)
+        if name.endswith(suffix)
+    )

@@ -25,6 +25,7 @@ _ASSIGNMENT = re.compile(rf"({'|'.join(_VARIABLES)})=(.*)", re.DOTALL)
 _PROGRAMS = ("usr/sbin/grub-mkconfig", "usr/bin/grub-mkconfig", "usr/sbin/grub2-mkconfig")
 _GRUBBY = ("usr/sbin/grubby", "usr/bin/grubby")
 _UPDATE = "usr/sbin/update-grub"
+_MADE = ("boot/grub/grub.cfg", "boot/grub2/grub.cfg")
 
 _Values = dict[str, list[IntendedWord]]
 
@@ -76,6 +77,11 @@ class Grub:
         if _mkconfig(files) is None:
             raise BadInputError(
                 "this host has no grub-mkconfig, so nothing reads /etc/default/grub",
+                hint="is it --write systemd-boot, or cmdline.d?",
+            )
+        if not any(files.exists(path) for path in _MADE):
+            raise BadInputError(
+                "there is no /boot/grub/grub.cfg, so GRUB does not boot this host",
                 hint="is it --write systemd-boot, or cmdline.d?",
             )
         if not _reads_directory(files):

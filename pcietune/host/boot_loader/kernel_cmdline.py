@@ -17,6 +17,13 @@ PATH = "etc/kernel/cmdline"
 _SHIPPED = "usr/lib/kernel/cmdline"
 _LOADERS_OWN = ("BOOT_IMAGE=", "initrd=")
 _PROGRAMS = ("usr/bin/kernel-install", "bin/kernel-install")
+_GRUBBY = ("usr/sbin/grubby", "usr/bin/grubby")
+_ENTRIES = tuple(
+    f"{root}/{kind}"
+    for root in ("boot", "efi", "boot/efi")
+    for kind in ("loader/entries", "EFI/Linux")
+)
+"""Where systemd-boot looks for entries and unified kernel images."""
 
 
 class KernelCmdline:
@@ -36,12 +43,8 @@ class KernelCmdline:
 
     def insert(self, files: HostFiles, merge: Merge) -> LoaderChange:
         """Return the change of the file; the Loader's errors."""
-        if not any(files.exists(path) for path in _PROGRAMS):
-            raise BadInputError(
-                f"this host has no kernel-install, so nothing reads /{PATH}",
-                hint="is it --write grub, grubby or cmdline.d?",
-            )
         text = read_text(files, PATH)
+        _check_read(files, text)
         start = _start(files) if text is None else text
         words = _words(start)
         note = read_written(files, self.name)
@@ -87,6 +90,29 @@ class KernelCmdline:
             after = _with_words(text, note.without(words))
         change = FileChange(PATH, text, after)
         return LoaderChange(self.name, (change,), forget, then=_then(files))
+
+
+def _check_read(files: HostFiles, text: str | None) -> None:
+    """Refuse where nothing would read the file, or GRUB what is made of it.
+
+    kernel-install alone says nothing: it comes with systemd, whatever boots the host.
+    """
+    if any(files.exists(path) for path in _GRUBBY):
+        raise BadInputError(
+            f"GRUB boots this host and ends a command at a ;, which /{PATH} cannot quote",
+            hint="use --write grubby",
+        )
+    if not any(files.exists(path) for path in _PROGRAMS):
+        raise BadInputError(
+            f"this host has no kernel-install, so nothing reads /{PATH}",
+            hint="is it --write grub or cmdline.d?",
+        )
+    if text is None and not any(files.exists(path) for path in _ENTRIES):
+        raise BadInputError(
+            f"there is no /{PATH}, and no entry of systemd-boot or unified kernel image below "
+            "/boot or /efi, so nothing would read it",
+            hint="is it --write grub or cmdline.d?",
+        )
 
 
 def _start(files: HostFiles) -> str:

@@ -11,6 +11,7 @@ from pcietune.tune.audit.judge_iommu import ENABLED, PASSTHROUGH
 _INTEL = 0x8086
 _WORDS = {"intel_iommu=on": (ENABLED, ModeName.VM), "iommu=pt": (PASSTHROUGH, ModeName.BAREMETAL)}
 """By word: the finding that asks for it, and the duty in which it does."""
+_OFF = ("iommu=off", "intel_iommu=off", "amd_iommu=off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,13 @@ def needed(audited: Audit, running: Sequence[str]) -> Others:
         if mode in modes and (intel or not word.startswith("intel"))
     )
     missing = tuple(word for word in lasting if _WORDS[word][0] in failing and word not in running)
+    off = [word for word in running if word in _OFF and ENABLED in failing and ModeName.VM in modes]
+    notes = [f"{word} turns the IOMMU off, which VMs need: remove it" for word in off]
     names = {word.partition("=")[0] for word in missing}
     against = [w for w in running if w.partition("=")[0] in names and w not in missing]
-    against += [w for w in running if missing and w in ("iommu=off", "intel_iommu=off")]
-    notes = tuple(f"{word} stands against {', '.join(missing)}: remove it" for word in against)
+    notes += [
+        f"{word} stands against {', '.join(missing)}: remove it"
+        for word in against
+        if word not in off
+    ]
     return Others(missing, lasting, tuple(dict.fromkeys(notes)))

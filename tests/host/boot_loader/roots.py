@@ -44,6 +44,7 @@ def debian(root: Path, default: str = 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\n') ->
     """Return a host whose ``grub-mkconfig`` reads /etc/default/grub.d."""
     put(root, "usr/sbin/grub-mkconfig", SOURCES_DIRECTORY, 0o755)
     put(root, "usr/sbin/update-grub", "", 0o755)
+    put(root, "boot/grub/grub.cfg", "")
     put(root, "etc/default/grub", default)
     return HostFiles(root, recorded=False)
 
@@ -53,6 +54,7 @@ def with_kernel_install(root: Path, cmdline: str | None = "root=/dev/sda1 ro\n")
     put(root, "usr/bin/kernel-install", "", 0o755)
     put(root, "proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro initrd=/initrd quiet\n")
     put(root, "proc/sys/kernel/osrelease", "6.16.1\n")
+    put(root, "efi/loader/entries/one.conf", "")
     if cmdline is not None:
         put(root, "etc/kernel/cmdline", cmdline)
     return HostFiles(root, recorded=False)

@@ -16,7 +16,7 @@ SITE = "etc/cmdline.d/10-site.conf"
 
 @pytest.fixture
 def files(tmp_path: Path) -> HostFiles:
-    put(tmp_path, "usr/bin/mkinitcpio", "", 0o755)
+    put(tmp_path, "etc/mkinitcpio.d/linux.preset", 'default_uki="/efi/EFI/Linux/arch.efi"\n')
     return HostFiles(tmp_path, recorded=False)
 
 
@@ -56,13 +56,25 @@ def test_other_words_are_left_alone(tmp_path: Path, files: HostFiles) -> None:
 
 
 def test_an_image_by_dracut_must_be_a_unified_one(tmp_path: Path) -> None:
-    put(tmp_path, "usr/bin/dracut", "", 0o755)
+    put(tmp_path, "etc/dracut.conf.d/uki.conf", 'uefi="yes"\n')
 
     then = insert(HostFiles(tmp_path, recorded=False), CMDLINE_D).then
 
-    assert then == ("dracut --uefi --force", "reboot")
+    assert then == ("dracut --force --regenerate-all", "reboot")
 
 
-def test_a_host_whose_images_are_made_otherwise_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="neither mkinitcpio nor dracut"):
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("etc/mkinitcpio.d/linux.preset", '#default_uki="/efi/EFI/Linux/arch.efi"\n'),
+        ("etc/dracut.conf.d/any.conf", 'hostonly="yes"\n'),
+    ],
+)
+def test_an_initramfs_that_is_no_unified_image_hands_the_kernel_nothing(
+    tmp_path: Path, path: str, text: str
+) -> None:
+    put(tmp_path, path, text)
+
+    with pytest.raises(BadInputError, match="so the kernel would not see what is in"):
         insert(HostFiles(tmp_path, recorded=False), CMDLINE_D)
+    assert not (tmp_path / OWN).exists()

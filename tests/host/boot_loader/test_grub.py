@@ -163,6 +163,7 @@ def test_a_later_file_that_adds_to_them_does_no_harm(tmp_path: Path) -> None:
 
 def test_a_drop_in_that_grub_mkconfig_would_not_read_is_not_written(tmp_path: Path) -> None:
     put(tmp_path, "usr/sbin/grub2-mkconfig", SOURCES_ONE_FILE)
+    put(tmp_path, "boot/grub2/grub.cfg", "")
     put(tmp_path, "usr/sbin/grubby", "")
 
     with pytest.raises(BadInputError, match="a file there would do nothing") as said:
@@ -173,6 +174,7 @@ def test_a_drop_in_that_grub_mkconfig_would_not_read_is_not_written(tmp_path: Pa
 
 def test_without_grubby_too_the_word_is_left_to_the_administrator(tmp_path: Path) -> None:
     put(tmp_path, "usr/bin/grub-mkconfig", SOURCES_ONE_FILE)
+    put(tmp_path, "boot/grub/grub.cfg", "")
 
     with pytest.raises(BadInputError) as said:
         insert(HostFiles(tmp_path, recorded=False), GRUB)
@@ -183,6 +185,14 @@ def test_without_grubby_too_the_word_is_left_to_the_administrator(tmp_path: Path
 def test_a_host_without_grub_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no grub-mkconfig"):
         insert(HostFiles(tmp_path, recorded=False), GRUB)
+
+
+def test_a_host_that_has_its_tools_but_does_not_boot_by_grub_is_told(tmp_path: Path) -> None:
+    files = debian(tmp_path)
+    (tmp_path / "boot/grub/grub.cfg").unlink()
+
+    with pytest.raises(BadInputError, match="GRUB does not boot this host"):
+        insert(files, GRUB)
 
 
 def test_a_comment_asks_for_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """/etc/kernel/cmdline, which kernel-install hands over word by word, with no shell between."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,24 @@ def test_a_host_without_kernel_install_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(BadInputError, match="no kernel-install"):
         insert(HostFiles(tmp_path, recorded=False), BOOT)
+
+
+def test_a_file_that_nothing_would_read_is_not_made(tmp_path: Path) -> None:
+    # Debian has kernel-install with systemd, whatever boots it.
+    files = with_kernel_install(tmp_path, None)
+    shutil.rmtree(tmp_path / "efi")
+
+    with pytest.raises(BadInputError, match="so nothing would read it"):
+        insert(files, BOOT)
+    assert not (tmp_path / "etc/kernel/cmdline").exists()
+
+
+def test_where_grub_reads_what_is_made_of_it_grubby_is_the_way(tmp_path: Path) -> None:
+    files = with_kernel_install(tmp_path)
+    put(tmp_path, "usr/sbin/grubby", "", 0o755)
+
+    with pytest.raises(BadInputError, match="GRUB boots this host and ends a command at a ;"):
+        insert(files, BOOT)
 
 
 def test_a_note_that_makes_no_sense_stops_all(tmp_path: Path) -> None:
