@@ -13,6 +13,7 @@ _ALWAYS_APPENDED = [
     "console=ttyS0",
     "quiet",
     "panic=-1",  # reboot at once, which ends QEMU
+    "init_on_alloc=0",  # to clear what nobody reads takes seconds
 ]
 # How an initrd that Debian's tools made finds the root, and the first program there.
 _ROOT_WORDS = {
@@ -76,8 +77,13 @@ def machine_arguments(
 
 
 def _processor(machine: Machine) -> str:
-    """Where systemd boots, units ask it whether the machine is virtual, and are told no."""
-    return "max,-hypervisor" if machine.systemd else "max"
+    """Return the processor.
+
+    Without "enhanced" string instructions the kernel clears pages by eight bytes at a time, which
+    costs the emulation an eighth. Where systemd boots, units ask the processor whether the machine
+    is virtual, and are told no.
+    """
+    return "max,-erms,-hypervisor" if machine.systemd else "max,-erms"
 
 
 def _numa_arguments(machine: Machine) -> Iterator[str]:
