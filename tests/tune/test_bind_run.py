@@ -158,14 +158,16 @@ def test_a_driver_that_does_not_take_it_is_no_success(kernel: DriverKernel) -> N
     assert (driver_of(kernel.tree, NIC), override_of(kernel.tree, NIC)) == ("mlx5_core", "")
 
 
-def test_a_driver_that_is_not_vfios_though_its_name_is_counts_as_none(tree: TreeHost) -> None:
+def test_another_driver_that_is_quicker_is_told_and_left_where_it_is(tree: TreeHost) -> None:
     kernel = DriverKernel(tree, NATIVE)
-    order = f"probe {GPU}"
-    kernel.before = at(order, lambda: kernel.bind(GPU, "nvidia"))  # quicker than the probe
+    kernel.before = at(f"probe {GPU}", lambda: kernel.bind(GPU, "nvidia"))
 
     bound = give(scene(kernel), GPU)
 
     assert "but nvidia has it" in str(bound.errors[0])
+    assert isinstance(bound.errors[0], InconsistentHostError)
+    assert f"unbind {GPU}" not in kernel.log
+    assert (driver_of(tree, GPU), override_of(tree, GPU)) == ("nvidia", "")
 
 
 def test_a_native_driver_that_does_not_come_back_is_told(kernel: DriverKernel) -> None:
@@ -256,6 +258,20 @@ def test_a_driver_that_came_meanwhile_keeps_the_function(kernel: DriverKernel) -
 
     assert "nvidia has it by now, no more no driver" in str(bound.errors[0])
     assert kernel.log == []
+
+
+def test_a_function_that_its_early_override_gives_to_vfio_with_the_first_is_bound(
+    tree: TreeHost,
+) -> None:
+    kernel = DriverKernel(tree)
+    tree.put(f"sys/bus/pci/devices/{NIC}/driver_override", "vfio-pci")
+    kernel.before = at("modprobe vfio-pci", lambda: kernel.bind(NIC, "vfio-pci"))
+
+    bound = gate(scene(kernel, bind=BOTH), stop=never)
+
+    assert [only(bound, each).state for each in (GPU, NIC)] == [BindState.BOUND] * 2
+    assert (bound.errors, bound.exit_code()) == ([], ExitCode.OK)
+    assert f"unbind {NIC}" not in kernel.log
 
 
 @pytest.mark.parametrize("done", range(len(TAKING)))

@@ -56,14 +56,23 @@ def begin(binding: Binding, scene: Scene) -> Handed:
     """
     function = binding.function
     _check_slot(function, scene)
-    now = scene.drivers.driver(function)
-    if now != binding.driver:
+    now, override = scene.drivers.driver(function), override_of(scene.host, function)
+    if now not in (binding.driver, override):
         raise InUseError(
             f"{function.address}: {now or 'no driver'} has it by now, no more "
             f"{binding.driver or 'no driver'}",
             hint="run pcietune again",
         )
-    return Handed(binding, now, override_of(scene.host, function))
+    return Handed(binding, now, override)
+
+
+def has_it(handed: Handed) -> bool:
+    """Return whether its VFIO driver has a function already, which was idle when it was judged.
+
+    The kernel gives it every function with its name as ``driver_override``, as early overrides
+    leave them, when it is loaded for the first one.
+    """
+    return handed.before == handed.override == handed.binding.vfio_driver
 
 
 def give(handed: Handed, scene: Scene, *, probes: bool) -> None:
@@ -123,7 +132,8 @@ def take_back(handed: Handed, scene: Scene) -> None:
 def undo(handed: Handed, scene: Scene) -> str | None:
     """Put a function back in the hands it was in; return what could not be, None if all was.
 
-    What vanished has nothing to put back.
+    What vanished has nothing to put back. A driver that is not VFIO's came by itself, and is not
+    taken away for that.
     """
     if not handed.begun:
         return None
@@ -139,9 +149,9 @@ def undo(handed: Handed, scene: Scene) -> str | None:
         _set_override(handed, scene, handed.override)
         if handed.autoprobe is not None:
             _set_autoprobe(handed, scene, handed.autoprobe)
-        if now != handed.before and now is not None:
+        if now != handed.before and state.vfio:
             scene.drivers.unbind(function)
-        if now != handed.before and handed.before is not None:
+        if handed.before is not None and scene.drivers.driver(function) is None:
             scene.drivers.probe(function)
     except PcietuneError as error:
         return str(error)
