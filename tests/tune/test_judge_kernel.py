@@ -113,6 +113,12 @@ def test_without_an_iommu_there_are_no_groups_to_form(tmp_path: Path) -> None:
             id="two words",
         ),
         pytest.param(
+            "iommu=off intel_iommu=on",
+            "iommu=off intel_iommu=on",
+            "turns every IOMMU off",
+            id="off",
+        ),
+        pytest.param(
             "pci=config_acs=10000000@pci:0:0", "10000000@pci:0:0", "at most seven", id="bit 7"
         ),
     ],
@@ -125,6 +131,13 @@ def test_a_word_without_its_effect_is_named(
     assert (found.state, found.severity) == (State.FAIL, Severity.WARNING)
     assert found.found.value == token
     assert reason in found.reason
+
+
+def test_noats_is_named_as_what_it_does(tmp_path: Path) -> None:
+    (found,) = _lints(one_switch(tmp_path), "pci=noats")
+
+    assert (found.state, found.severity) == (State.FAIL, Severity.INFO)
+    assert "turns no ATS on, and TransBlk at every port" in found.reason
 
 
 def test_an_entry_without_a_device_is_shown_with_one(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The file below /etc/default/grub.d: read as the shell and GRUB's own script read it."""
 
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from host.boot_loader.roots import (
     put,
     remove,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
@@ -236,3 +239,17 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 
 def test_ours_is_what_the_tests_expect() -> None:
     assert OURS.words == WORDS
+
+
+LINE = "GRUB_CMDLINE_LINUX= GRUB_CMDLINE_LINUX_DEFAULT= pci= config_acs= 1@pci:0:0 -- quiet"
+pieces = st.sampled_from([*LINE.split(), *"${}\"'\\#;\n ,\0\u2028"])
+
+
+@given(text=st.lists(pieces, max_size=30).map("".join))
+def test_whatever_is_in_the_file_is_understood_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    files = debian(tmp_path_factory.mktemp("host"), text)
+
+    with suppress(BadInputError):
+        assert all(isinstance(word, str) for word, _ in intended(files, GRUB))
