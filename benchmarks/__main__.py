@@ -5,6 +5,7 @@ import sys
 
 from benchmarks.config_cycles import config_cycles
 from benchmarks.figure import table
+from benchmarks.hook import hook
 from benchmarks.scaling import scaling
 from benchmarks.shell_loop import shell_loop
 from benchmarks.sizes import sizes
@@ -16,6 +17,7 @@ _MEASUREMENTS = {
     "sizes": sizes,
     "scaling": scaling,
     "start": start,
+    "hook": hook,
 }
 
 

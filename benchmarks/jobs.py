@@ -50,19 +50,29 @@ def untune(host: TreeHost) -> None:
     _untuned(host)()
 
 
+def untune_ports(host: TreeHost) -> Callable[[], None]:
+    """Return what sets the ports above NICs to what Linux sets them to, and nothing else."""
+    ports = ports_above_nics(host)
+
+    def untune() -> None:
+        for config in ports:
+            with config.open("r+b") as registers:
+                registers.seek(_ACS_CONTROL)
+                registers.write(_BY_LINUX)
+
+    return untune
+
+
 def _pci(host: TreeHost) -> Path:
     return host.root / "sys/bus/pci"
 
 
 def _untuned(host: TreeHost) -> Callable[[], None]:
-    ports = ports_above_nics(host)
+    untune_them = untune_ports(host)
 
     def untune() -> None:
         shutil.rmtree(host.root / "run", ignore_errors=True)
-        for config in ports:
-            with config.open("r+b") as registers:
-                registers.seek(_ACS_CONTROL)
-                registers.write(_BY_LINUX)
+        untune_them()
 
     return untune
 

@@ -1,0 +1,94 @@
+"""What a udev event costs: the hook beside a bare interpreter and a shell hook, and a storm."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from trees.host import TreeHost
+
+from benchmarks.cpu_time import BARE, Job, compare_cpu, ended
+from benchmarks.figure import Figure
+from benchmarks.hosts import host_of_switches
+from benchmarks.in_turns import PCIETUNE, Command
+from benchmarks.jobs import untune_ports
+
+_ROUNDS = 51
+_SWITCHES = 256  # of four endpoints each: 1,024 events
+_AT_ONCE = 8  # processes side by side
+_CHECKOUT = Path(__file__).parents[1]
+_HOOK = (
+    f"import sys; sys.path.append({str(_CHECKOUT)!r}); from pcietune.hook import main; "
+    "sys.exit(main(root={root!r}))"
+)
+_NIC, _GPU = "0000:05:00.0", "0000:03:00.0"
+
+
+def hook() -> list[Figure]:
+    """Compare the CPU time of hooks with that of a bare interpreter and of a shell hook."""
+    with host_of_switches(2) as host:
+        _leave_policy(host)
+        judging, setting = _hook(host, _GPU), _hook(host, _NIC, prepare=untune_ports(host))
+        shell = Job(["sh", Path(__file__).with_name("hook.sh"), _pci(host), _NIC], {})
+        figures = [
+            _figure("hook that finds all as wanted : python3 -I -S -c pass", judging, BARE, 3),
+            _figure("hook that sets a port : python3 -I -S -c pass", setting, BARE, None),
+            _figure("hook that sets a port : shell hook", setting, shell, None),
+        ]
+    with host_of_switches(_SWITCHES) as host:
+        _leave_policy(host)
+        return [*figures, _storm(host)]
+
+
+def _storm(host: TreeHost) -> Figure:
+    """Return the CPU time per event of all endpoints added at once.
+
+    Raises:
+        RuntimeError: One of them is not stamped in the end.
+    """
+    endpoints = [f"{d:04x}:{bus:02x}:00.0" for d in range(_SWITCHES) for bus in range(3, 7)]
+    bare = BARE.seconds()
+    taken = 0.0
+    running: list[int] = []
+    for address in endpoints:
+        if len(running) == _AT_ONCE:
+            taken += ended(running.pop(0))
+        running.append(_hook(host, address).start())
+    taken += sum(map(ended, running))
+    stamped = {path.name for path in (host.root / "run/pcietune/stamps").iterdir()}
+    if lost := set(endpoints) - stamped:
+        raise RuntimeError(f"{len(lost)} events of {len(endpoints)} were lost")
+    each = taken / len(endpoints)
+    measured = f"{1000 * each:.1f} ms : {1000 * bare:.1f} ms of CPU, none of {len(endpoints)} lost"
+    return Figure("an event of a storm : python3 -I -S -c pass", measured, each / bare, None)
+
+
+def _figure(what: str, first: Job, second: Job, bound: float | None) -> Figure:
+    times = compare_cpu(first, second, rounds=_ROUNDS)
+    return Figure(what, str(times), times.ratio, bound)
+
+
+def _hook(host: TreeHost, address: str, prepare: Callable[[], None] | None = None) -> Job:
+    """Return the hook at the ``add`` of a function that has no stamp."""
+
+    def without_stamp() -> None:
+        (host.root / "run/pcietune/stamps" / address).unlink(missing_ok=True)
+        if prepare is not None:
+            prepare()
+
+    program = _HOOK.format(root=str(host.root))
+    argv: Sequence[str | Path] = (sys.executable, "-I", "-S", "-c", program)
+    return Job(argv, {"ACTION": "add", "PCI_SLOT_NAME": address}, without_stamp)
+
+
+def _leave_policy(host: TreeHost) -> None:
+    """Leave the policy as apply does, on ports that are not tuned yet."""
+    settings = "{profile: gpu-rdma, mode: vm, enforce: apply}"
+    host.put("etc/pcietune/pcietune.yaml", settings)
+    Command([*PCIETUNE, "apply", "--from", host.root, "--in-place"]).seconds()
+    untune_ports(host)()
+    for stamp in (host.root / "run/pcietune/stamps").iterdir():
+        stamp.unlink()
+
+
+def _pci(host: TreeHost) -> Path:
+    return host.root / "sys/bus/pci"
