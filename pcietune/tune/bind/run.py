@@ -13,7 +13,7 @@ from pcietune.errors import (
 )
 from pcietune.model.binding import GIVEN, HANDED_BACK, Binding, BindState, Bound
 from pcietune.model.function import PciFunction
-from pcietune.tune.bind.hand import Handed, begin, give, take_back, undo
+from pcietune.tune.bind.hand import Handed, begin, give, has_it, take_back, undo
 from pcietune.tune.bind.judge import Judged, flat, is_open
 from pcietune.tune.bind.judge_release import may_go
 from pcietune.tune.bind.scene import Scene, override_of
@@ -41,6 +41,8 @@ def bind(
     """
 
     def act(handed: Handed) -> None:
+        if has_it(handed):
+            return
         whole = probes(handed.function)
         if whole:
             scene.drivers.load(handed.binding.vfio_driver)
