@@ -17,7 +17,8 @@ _COMMON = ["busybox-static", "kmod", "udev"]
 _PACKAGES = {"initramfs-tools": ["initramfs-tools-core"], "dracut": ["dracut-core", "gzip"]}
 _COMMANDS = {
     "initramfs-tools": "mkinitramfs -o /made {release}",
-    "dracut": "dracut --quiet --no-hostonly --modules 'dash base udev-rules pcietune bench' --kver {release} /made",
+    "dracut": "dracut --quiet --no-hostonly --kver {release}"
+    " --modules 'dash base udev-rules pcietune bench' /made",
 }
 
 # A system's tree stays as it is: what is added lies over it, and goes with the namespace.
