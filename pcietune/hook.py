@@ -9,7 +9,7 @@ import os
 import time
 
 from pcietune.address import PciAddress
-from pcietune.errors import ConfigSpaceError, ExitCode, LockedError, PcietuneError
+from pcietune.errors import ExitCode, LockedError, PcietuneError
 from pcietune.host.hook.kernel import INFO, WARNING, read_line, tell
 from pcietune.host.hook.locks import release, take_turn
 from pcietune.host.hook.place import Place, address_of, place_of
@@ -109,12 +109,14 @@ class _Hook:
     ) -> ExitCode:
         """Judge a function; return the exit code, and log what it stands for."""
         try:
-            self._judge(action, place, duty, bound_before=bound_before)
+            wrong = self._judge(action, place, duty, bound_before=bound_before)
+            code = ExitCode.DIFFERS if wrong else ExitCode.OK
         except PcietuneError as error:
+            wrong, code = str(error), error.exit_code
+        if code is not ExitCode.OK:
             drop_stamp(self._stamps, str(place.address))
-            tell(self._root, WARNING, f"{place.address}, {action}: {error}")
-            return error.exit_code
-        return ExitCode.OK
+            tell(self._root, WARNING, f"{place.address}, {action}: {wrong}")
+        return code
 
     def _duty(self, place: Place) -> FunctionDuty | None:
         physical = address_of(place.physical_function)
@@ -125,11 +127,14 @@ class _Hook:
 
     def _judge(
         self, action: str, place: Place, duty: FunctionDuty, *, bound_before: bool | None
-    ) -> None:
+    ) -> str:
         """Judge a function's ports, set what may be set, and stamp and bind it if all is well.
 
+        Returns:
+            What is not as wanted; empty if nothing.
+
         Raises:
-            PcietuneError: Something is not as wanted, or cannot be found out or done.
+            PcietuneError: Something cannot be found out or done.
         """
         ports = ports_above(place, duty.ports)
         wrong = _wrong(ports)
@@ -140,7 +145,7 @@ class _Hook:
                 tell(self._root, INFO, f"{place.address}, {action}: {line}")
             wrong = _wrong(ports)
         if wrong:
-            raise ConfigSpaceError("; ".join(_what_is_wrong(port) for port in wrong))
+            return "; ".join(_what_is_wrong(port) for port in wrong)
         if action != "bind" or not has_stamp(self._stamps, str(place.address)):
             self._stamp(place, duty, bound_before=bound_before)
         if action == "add" and duty.override is not None and self._policy.enforce:
@@ -149,6 +154,7 @@ class _Hook:
             done = bind(self._root, place, duty)
             if done:
                 tell(self._root, INFO, f"{place.address} {done}")
+        return ""
 
     def _taken_back(self, place: Place, duty: FunctionDuty) -> bool | None:
         """Drop a function's stamp; return whether VFIO had it before what that was for was so.

@@ -1,6 +1,8 @@
 """What apply and watch leave to the udev rule and its hook: the policy and its stamps."""
 
 import time
+from collections.abc import Callable
+from functools import cache
 
 from pcietune.cli import show
 from pcietune.cli.judging import this_boot
@@ -8,6 +10,7 @@ from pcietune.errors import PcietuneError
 from pcietune.host.run.keep_policy import keep_early_overrides, keep_policy, read_stamps
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.vfio_drivers import read_vfio_drivers
+from pcietune.model.function import PciFunction
 from pcietune.model.kept_policy import KeptPolicy
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.policy.compile import compile_policy
@@ -18,6 +21,12 @@ _IMAGE_IS_OLD = (
     "what an initramfs keeps for VFIO has changed: have its image made anew, by update-initramfs "
     "-u or dracut --force"
 )
+
+
+def vfio_driver_of(host: SysfsHost) -> Callable[[PciFunction], str]:
+    """Return what says which VFIO driver a function gets; it looks when it is first asked."""
+    drivers = cache(lambda: read_vfio_drivers(host.files))
+    return lambda function: drivers().driver_for(function)
 
 
 def leave_policy(host: SysfsHost, audited: Audit, *, enforce: bool) -> KeptPolicy | None:
@@ -39,9 +48,8 @@ def leave_policy(host: SysfsHost, audited: Audit, *, enforce: bool) -> KeptPolic
         return None
     boot_id = this_boot(host)
     now_us = 0 if host.recorded else time.monotonic_ns() // 1000  # a recording has no clock
-    drivers = read_vfio_drivers(host.files)
     policy = compile_policy(
-        host, audited, boot_id=boot_id, enforce=enforce, driver_of=drivers.driver_for
+        host, audited, boot_id=boot_id, enforce=enforce, driver_of=vfio_driver_of(host)
     )
     found = stamps(host, audited, policy, read_stamps(host.files, boot_id), now_us)
     keep_policy(host.files, policy, found)

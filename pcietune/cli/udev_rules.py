@@ -15,9 +15,9 @@ def udev_rules(
     """
     from pcietune.cli import show
     from pcietune.cli.judging import Request, collecting, judge
+    from pcietune.cli.keeping import vfio_driver_of
     from pcietune.cli.progress import told
     from pcietune.host.source import open_host
-    from pcietune.host.vfio_drivers import read_vfio_drivers
     from pcietune.model.profile import ModeName
     from pcietune.report.outcome import Outcome
     from pcietune.report.udev_rules import udev_rules as lines_of
@@ -27,9 +27,8 @@ def udev_rules(
     with collecting(outcome), open_host(source) as host, told(host):
         judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
         if outcome.audit is not None:
-            drivers = read_vfio_drivers(host.files)
             policy = compile_policy(
-                host, outcome.audit, boot_id="", enforce=False, driver_of=drivers.driver_for
+                host, outcome.audit, boot_id="", enforce=False, driver_of=vfio_driver_of(host)
             )
             ids = {duty.id for duty in policy.duties}
             bound = {duty.id for duty in policy.duties if duty.override is not None}
