@@ -7,7 +7,13 @@ from pcietune.address import PciAddress
 from pcietune.cli.examining import Examined, examined
 from pcietune.cli.judging import collecting
 from pcietune.cli.repairing import repair
-from pcietune.errors import ExitCode, NotPermittedError, PcietuneError, SwitchedOffError
+from pcietune.errors import (
+    ExitCode,
+    LockedError,
+    NotPermittedError,
+    PcietuneError,
+    SwitchedOffError,
+)
 from pcietune.host.kernel_log import read_kernel_log
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.device_event import Action, EventSource
@@ -195,8 +201,9 @@ class Watching:
         texts = {str(error): error for error in errors}
         for text, error in texts.items():
             if text not in self._told.troubles:
-                hint = f"; try: {error.hint}" if error.hint else ""
-                self._given.tell(Notice(NoticeKind.TROUBLE, f"{text}{hint}"))
+                advice = "it is tried again" if isinstance(error, LockedError) else error.hint
+                said = f"{text}; {advice}" if advice else text
+                self._given.tell(Notice(NoticeKind.TROUBLE, said))
         if self._told.troubles and not texts:
             self._tell(NoticeKind.REMARK, "what kept this host from being looked after is mended")
         self._told.troubles = frozenset(texts)

@@ -397,7 +397,9 @@ def test_while_another_pcietune_holds_the_lock_the_repair_is_put_off(tmp_path: P
         watched.run(1)
         assert word(watched.tree, NIC_PORT) == BY_LINUX
         (trouble,) = watched.of(NoticeKind.TROUBLE)
-        assert trouble.startswith("another pcietune (pid 4711, apply) is at work on this host")
+        assert trouble == (
+            "another pcietune (pid 4711, apply) is at work on this host; it is tried again"
+        )
     watched.run(6)
 
     assert word(watched.tree, NIC_PORT) == TUNED

@@ -14,6 +14,8 @@ from pcietune.model.access import HostAccess
 from pcietune.model.finding import Finding, State
 from pcietune.model.function import PciFunction
 
+_STATUS = "power/runtime_status"
+_STATE = "power_state"
 _SUSPENDED = ("suspended", "suspending")
 _SLEEPING = ("D3hot", "D3cold")
 _D3COLD = "D3cold"
@@ -25,22 +27,26 @@ def sleeper(
 ) -> PciFunction | None:
     """Return what a read of the function's registers would wake; None if nothing.
 
-    It costs no configuration cycle and wakes nothing: only sysfs attributes are read, as they are
-    now.
+    It costs no configuration cycle and wakes nothing: only sysfs attributes are read.
     """
     ports = [functions[port] for port in function.ports if port in functions]
     if function.is_pci_bridge:
         ports.append(function)
-    elif host.attribute_again(function, "power_state") == _D3COLD:
+    elif host.attribute(function, _STATE) == _D3COLD:
         return function
     return next((port for port in ports if is_asleep(host, port)), None)
 
 
 def is_asleep(host: HostAccess, port: PciFunction) -> bool:
-    """Return whether a port sleeps, or is about to."""
+    """Return whether a port sleeps, or is about to, as the host was first seen in this look."""
+    return host.attribute(port, _STATUS) in _SUSPENDED or host.attribute(port, _STATE) in _SLEEPING
+
+
+def is_asleep_now(host: HostAccess, port: PciFunction) -> bool:
+    """Return the same as it is at this moment."""
     return (
-        host.attribute_again(port, "power/runtime_status") in _SUSPENDED
-        or host.attribute_again(port, "power_state") in _SLEEPING
+        host.attribute_again(port, _STATUS) in _SUSPENDED
+        or host.attribute_again(port, _STATE) in _SLEEPING
     )
 
 

@@ -9,7 +9,7 @@ from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
 from pcietune.model.plan import Plan, PlannedStep, PlannedSwitch
-from pcietune.tune.watch.asleep import is_asleep
+from pcietune.tune.watch.asleep import is_asleep, is_asleep_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Waits:
     def ended(self, host: HostAccess) -> bool:
         """Return whether one of them let go, woke or vanished; costs no configuration cycle."""
         return any(not _in_use(host, user) for user in self.users) or any(
-            not is_asleep(host, port) for port in self.sleepers
+            not is_asleep_now(host, port) for port in self.sleepers
         )
 
 
