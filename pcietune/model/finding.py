@@ -16,7 +16,7 @@ class State(StrEnum):
 
     PASS = "pass"  # noqa: S105 -- no password
     FAIL = "fail"
-    PENDING = "pending"  # the kernel will do it when VFIO attaches the function
+    PENDING = "pending"  # comes when the gate binds a function, or VFIO attaches it
     ERROR = "error"  # could not be read
     SKIP = "skip"  # waived or not asked
     NOT_APPLICABLE = "not_applicable"

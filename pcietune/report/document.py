@@ -113,7 +113,7 @@ class FindingDocument(Part):
     state: Annotated[
         State,
         Meta(
-            description="pending: the kernel will do it when VFIO attaches the function; error: "
+            description="pending: comes when the gate binds a function, or VFIO attaches it; error: "
             "could not be read; skip: waived or not asked for"
         ),
     ]
