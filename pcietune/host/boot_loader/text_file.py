@@ -69,15 +69,19 @@ def make_change(files: HostFiles, change: FileChange, *, backup: bool = True) ->
 
 
 def _check(files: HostFiles, path: Path) -> int | None:
-    """Return the file's mode; None if there is none."""
+    """Return the file's mode; None if there is none.
+
+    Raises:
+        BadInputError: It is no plain file, or somebody else may write it or its directory.
+    """
+    if not files.recorded:
+        check_trusted(path, owner=os.geteuid())
     try:
         status = path.lstat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
         raise BadInputError(f"{path} is no plain file, so it is not replaced", hint=f"ls -l {path}")
-    if not files.recorded:
-        check_trusted(path, owner=os.geteuid())
     return stat.S_IMODE(status.st_mode)
 
 
