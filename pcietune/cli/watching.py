@@ -1,19 +1,14 @@
 """``pcietune watch`` at work: wait, look, repair, tell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pcietune.address import PciAddress
 from pcietune.cli.examining import Examined, examined
 from pcietune.cli.judging import collecting
 from pcietune.cli.repairing import repair
-from pcietune.errors import (
-    ExitCode,
-    LockedError,
-    NotPermittedError,
-    PcietuneError,
-    SwitchedOffError,
-)
+from pcietune.cli.watch_once import TellsOnce
+from pcietune.errors import ExitCode, NotPermittedError, PcietuneError, SwitchedOffError
 from pcietune.host.kernel_log import read_kernel_log
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.device_event import Action, EventSource
@@ -23,7 +18,7 @@ from pcietune.tune.watch.batch import Concern
 from pcietune.tune.watch.concerned import concerned_groups
 from pcietune.tune.watch.logged import KernelLog
 from pcietune.tune.watch.notice import Notice, NoticeKind
-from pcietune.tune.watch.repairs import NO_REPAIRS, Repairs, deferred, repairs
+from pcietune.tune.watch.repairs import NO_REPAIRS, Repairs, repairs
 from pcietune.tune.watch.schedule import Schedule
 from pcietune.tune.watch.seen import Seen
 from pcietune.tune.watch.waits import NO_WAITS, Waits, waits
@@ -51,15 +46,6 @@ class Surroundings:
 
 
 @dataclass(slots=True)
-class _Told:
-    """What was told and still holds, so that it is told once."""
-
-    troubles: frozenset[str] = frozenset()
-    deferred: frozenset[str] = frozenset()
-    watching: str | None = None
-
-
-@dataclass(slots=True)
 class _Last:
     """The last look at everything: its host costs nothing but attributes from then on."""
 
@@ -83,8 +69,9 @@ class Watching:
         self._seen = Seen()
         self._back_off = BackOff()
         self._log = KernelLog()
-        self._told = _Told()
+        self._once = TellsOnce(surroundings.tell)
         self._last = _Last()
+        self._added: frozenset[PciAddress] = frozenset()  # and not yet under the lock since
 
     def begin(self) -> None:
         """Take the first look, and repair what it finds.
@@ -100,7 +87,7 @@ class Watching:
         if fatal:
             code = ExitCode.of_several([error.exit_code for error in fatal])
             raise next(error for error in fatal if error.exit_code is code)
-        self._tell_troubles(errors)
+        self._once.troubles(errors)
 
     def turn(self) -> None:
         """Wait for what comes next, and do what is due then.
@@ -120,7 +107,7 @@ class Watching:
         concern = schedule.concern(now)
         if concern is not None:
             if self._groups(concern) != frozenset():
-                self._tell_troubles(self._look(concern))
+                self._once.troubles(self._look(concern))
         elif schedule.check_is_due(now) and self._waits_ended():
             schedule.look_at_all(now)
 
@@ -130,6 +117,7 @@ class Watching:
         host = self._given.open_host()
         logged = self._log.new_events(read_kernel_log(host.files))
         todo = NO_REPAIRS
+        self._added |= _added(concern)
         with examined(host, groups) as found, collecting(found.outcome):
             look = found.look((*concern.events, *logged), whole=whole)
             for notice in () if look is None else self._seen.tell(look):
@@ -137,17 +125,21 @@ class Watching:
             todo = self._todo(found)
             self._remember(found, todo, whole=whole)
         errors, failed = found.outcome.errors, False
-        added = _added(concern)
-        if found.may_write and (todo.plan.steps or added):
+        if not found.may_write:
+            self._added = frozenset()
+        elif todo.plan.steps or self._added:
             repaired = repair(
-                self._given.open_host(), added, self._seen, self._back_off, self._given.clock
+                self._given.open_host(), self._added, self._seen, self._back_off, self._given.clock
             )
+            if repaired.found is not None:
+                self._added = frozenset()
             for notice in repaired.notices:
                 self._given.tell(notice)
                 failed |= notice.kind is NoticeKind.FAILED
             errors, found = repaired.errors, repaired.found or found
         if whole:
-            self._tell_watching(found)
+            self._once.watching(found)
+            self._given.status(self._once.status(found))
         now = self._given.clock()
         self._schedule.looked(
             now,
@@ -182,70 +174,18 @@ class Watching:
         waiting = waits(found.host, audited.fabric, todo.plan, found.asleep)
         self._last.waits = waiting if whole else self._last.waits.and_also(waiting)
         self._schedule.waits = bool(self._last.waits)
-        notices = {notice.text: notice for notice in deferred(todo.plan.deferred)}
-        for text in notices.keys() - self._told.deferred:
-            self._given.tell(notices[text])
-        kept = frozenset() if whole else self._told.deferred
-        self._told.deferred = kept | frozenset(notices)
+        self._once.deferred(todo.plan, whole=whole)
 
     def _waits_ended(self) -> bool:
         """Return whether something was let go or woke, of which no event tells."""
         last = self._last
         try:
             return last.host is not None and last.waits.ended(last.host)
-        except PcietuneError:  # a look tells what is wrong
-            return True
-
-    def _tell_troubles(self, errors: Sequence[PcietuneError]) -> None:
-        """Tell what keeps the host from being judged or repaired, once while it lasts."""
-        texts = {str(error): error for error in errors}
-        for text, error in texts.items():
-            if text not in self._told.troubles:
-                advice = "it is tried again" if isinstance(error, LockedError) else error.hint
-                said = f"{text}; {advice}" if advice else text
-                self._given.tell(Notice(NoticeKind.TROUBLE, said))
-        if self._told.troubles and not texts:
-            self._tell(NoticeKind.REMARK, "what kept this host from being looked after is mended")
-        self._told.troubles = frozenset(texts)
-
-    def _tell_watching(self, found: Examined) -> None:
-        """Tell how the host is judged, where that is not as it was."""
-        text = watching_text(found)
-        if text is not None and text != self._told.watching:
-            self._tell(NoticeKind.WATCHING, text)
-        self._told.watching = text
-        waiting = len(self._told.deferred)
-        self._given.status(
-            f"{len(found.failing)} findings failed, {len(found.unread)} could not be judged, "
-            f"{waiting} steps wait"
-        )
+        except PcietuneError:  # the next look tells what is wrong
+            return False
 
     def _tell(self, kind: NoticeKind, text: str) -> None:
         self._given.tell(Notice(kind, text))
-
-
-def watching_text(found: Examined) -> str | None:
-    """Return in one line what is watched, and whether anything is written.
-
-    None where the host cannot be judged, of which an error tells.
-    """
-    outcome = found.outcome
-    audited = outcome.audit
-    if audited is None:
-        return "no GPU is here" if outcome.nothing_here else None
-    if outcome.disabled is not None:
-        does = f"nothing is written: switched off, {outcome.disabled}"
-    elif found.may_write:
-        does = "what the profile may set is repaired"
-    elif outcome.guard is not None and outcome.guard.why_held is not None:
-        does = f"nothing is written: {outcome.guard.why_held}"
-    else:
-        does = "nothing is written: enforce is audit"
-    count = len(audited.groups)
-    return (
-        f"watching {count} switch group{'' if count == 1 else 's'} by profile "
-        f"{audited.profile.name}, mode {audited.mode}: {does}"
-    )
 
 
 def _added(concern: Concern) -> frozenset[PciAddress]:

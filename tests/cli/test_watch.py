@@ -405,6 +405,23 @@ def test_while_another_pcietune_holds_the_lock_the_repair_is_put_off(tmp_path: P
     assert word(watched.tree, NIC_PORT) == TUNED
 
 
+def test_what_was_added_while_the_lock_was_held_is_in_the_hook_s_policy_later(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path)
+    watched = tuned(tree)
+    policy = tmp_path / "run/pcietune/policy.json"
+    policy.unlink()
+
+    with held(tmp_path):
+        watched.at(1, lambda: None, event(NIC, "add"))
+        watched.run(3)
+        assert not policy.exists()
+    watched.run(6)
+
+    assert policy.exists()
+
+
 def test_broken_settings_are_told_once_and_nothing_is_written_until_they_are_mended(
     tmp_path: Path,
 ) -> None:
