@@ -138,6 +138,8 @@ class Steps:
         with locked(host.files, "kernel-args", wait_s=self._wait_s, on_wait=_say_who):
             self._make(host, [loader_of(target).insert(host.files, advice.merge)])
             check_inserted(host.files, target, advice.merge)
+        if self.done.written and self._tells:
+            show.lines(["then: pcietune kernel-args --check"])
 
     def undo(self, host: SysfsHost) -> None:
         """Take out what pcietune put in, wherever it is; errors as ``write``."""

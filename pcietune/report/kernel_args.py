@@ -91,7 +91,6 @@ def then_lines(changes: Iterable[LoaderChange]) -> Iterable[str]:
     steps = [step for change in changes for step in change.then]
     yield "pcietune runs none of these, and nothing works before the reboot:"
     yield from (f"  {step}" for step in dict.fromkeys(steps))
-    yield "then: pcietune kernel-args --check"
 
 
 def diff_lines(file: FileChange) -> list[str]:
