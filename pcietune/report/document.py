@@ -113,8 +113,8 @@ class FindingDocument(Part):
     state: Annotated[
         State,
         Meta(
-            description="pending: comes when the gate binds a function, or VFIO attaches it; error: "
-            "could not be read; skip: waived or not asked for"
+            description="pending: comes when the gate binds a function, or VFIO attaches it; "
+            "error: could not be read; skip: waived or not asked for"
         ),
     ]
     found: ValueDocument
