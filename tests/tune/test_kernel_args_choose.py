@@ -103,9 +103,9 @@ def test_what_a_broken_kernel_cannot_have_is_said_with_what_then(tmp_path: Path)
     assert advice.words == ()
     assert advice.merged.text == f"ro pci=config_acs=1x111x1@{NIC_PORT}"
     assert advice.why_not == (
-        "3 entries are needed, and kernels 6.11 to 6.14 take only the first: use kernel 6.15, "
-        "6.14.2, 6.13.11, 6.12.23 or later; until then `pcietune apply` sets the registers after "
-        "each boot"
+        "it takes more than one entry (3 here), and kernels 6.11 to 6.14 take only the first: use "
+        "kernel 6.15, 6.14.2, 6.13.11, 6.12.23 or later; until then `pcietune apply` sets the "
+        "registers after each boot"
     )
 
 
@@ -115,7 +115,18 @@ def test_the_sites_own_entry_leaves_a_broken_kernel_no_room(tmp_path: Path) -> N
 
     advice = advised(tree, BROKEN, profile=NIC_SIDE)
 
-    assert advice.why_not.startswith("1 entries beside those of other ports are needed")
+    assert "more than one entry (1 here, beside those of other ports)" in advice.why_not
+
+
+@pytest.mark.parametrize("takes", [FIXED, BROKEN, OLD, UNKNOWN], ids=lambda takes: takes.kernel)
+def test_where_nothing_is_owed_no_kernel_lacks_anything(tmp_path: Path, takes: Takes) -> None:
+    tree = one_switch(tmp_path)
+    tree.put("proc/cmdline", "ro pci=config_acs=1x111x1@0000:22:04.0")
+
+    advice = advised(tree, takes, profile=with_ports())
+
+    assert (advice.words, advice.why_not) == ((), "")
+    assert advice.merged.text == "ro pci=config_acs=1x111x1@0000:22:04.0"
 
 
 def test_an_old_kernel_cannot_set_direct_trans(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pcietune.tune.audit.config_acs import Semantics, Words, parse_config_acs
 from pcietune.tune.audit.named_device import means
 from pcietune.tune.kernel_args.choose import Choice, Situation, choose_entries, choose_list
 from pcietune.tune.kernel_args.command_line import LONGEST, pci_options, split
-from pcietune.tune.kernel_args.merge import IsOurs, Merged, merge
+from pcietune.tune.kernel_args.merge import IsOurs, Merged, Ours, merge
 from pcietune.tune.kernel_args.others import needed
 from pcietune.tune.kernel_args.owed import OwedPort, owed
 from pcietune.tune.kernel_args.predict import predict
@@ -130,7 +130,10 @@ def _first_that_does(
     Raises:
         BadInputError: None is short enough.
     """
-    if situation.ports and situation.may_be_listed:
+    if not situation.ports:
+        nothing = Choice(Ours())
+        return nothing, merged(nothing)
+    if situation.may_be_listed:
         listed = choose_list(situation)
         line = merged(listed)
         if _length(line) <= LONGEST and all(port.as_wanted for port in predicted(line)):

@@ -14,7 +14,7 @@ HasAcs = Callable[[PciFunction], bool]
 
 _LATER = "kernel 6.15, 6.14.2, 6.13.11, 6.12.23 or later"
 _AT_BOOT = "`pcietune apply` sets the registers after each boot"
-_AND_OTHERS = " beside those of other ports"
+_AND_OTHERS = ", beside those of other ports"
 _MAYBE_ONE = (
     "if this kernel lacks commit 9cf8a952d57b it takes only the first entry: `pcietune kernel-args "
     "--check` tells after the reboot"
@@ -83,8 +83,11 @@ def choose_entries(situation: Situation, *, short: bool = False) -> Choice:
         why_not = "pci=config_acs= is not known there: use kernel 6.11 or later"
         return Choice(Ours(), why_not=f"{why_not}; until then {_AT_BOOT}")
     if situation.semantics is Semantics.BROKEN and not one:
-        count = f"{len(by_id)} entries{_AND_OTHERS if situation.foreign else ''}"
-        why_not = f"{count} are needed, and kernels 6.11 to 6.14 take only the first: use {_LATER}"
+        count = f"{len(by_id)} here{_AND_OTHERS if situation.foreign else ''}"
+        why_not = (
+            f"it takes more than one entry ({count}), and kernels 6.11 to 6.14 take only the "
+            f"first: use {_LATER}"
+        )
         return Choice(Ours(), why_not=f"{why_not}; until then {_AT_BOOT}")
     if situation.semantics is Semantics.BROKEN and _clears(situation.ports):
         return Choice(entries, doubt="this kernel leaves at a 0 what firmware set")
