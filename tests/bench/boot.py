@@ -16,7 +16,6 @@ from bench.guest_system import find_guest_system
 from bench.initrd import make_initrd
 from bench.kernel_package import find_kernel
 from bench.machine import Machine
-from bench.memory import find_config_spaces
 from bench.qemu import Qemu
 from bench.qemu_arguments import Images
 from bench.real_initrd import make_real_initrd
@@ -79,14 +78,8 @@ def _boot_once(machine: Machine, images: Images, directory: Path) -> Guest:
     fabric = lay_out(machine)
     qemu = Qemu(machine, fabric, images, nonce=nonce, directory=directory)
     try:
-        ids = [function.device_id for function in fabric.functions]
-        spaces = find_config_spaces(qemu.pid, qemu.memory, ids)
-        for function in fabric.functions:
-            space = spaces[function.device_id]
-            for patch in function.patches(space.read()):
-                space.write(patch)
+        functions = Functions(qemu, fabric)
         qemu.command("cont")
-        functions = Functions(qemu, fabric, spaces)
         return Guest(qemu, functions, AgentLink(qemu, functions, nonce=nonce))
     except BaseException:
         qemu.close()

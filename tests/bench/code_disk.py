@@ -51,7 +51,8 @@ def _add_files(machine: Machine, archive: tarfile.TarFile) -> None:
             _add_text(archive, path, content)
         installation = installed()
         archive.add(installation.root / "usr", "usr", filter=_root_owned)
-        for path, target in systemd_parts.links(machine.enabled, installation.units()).items():
+        units = installation.units() | systemd_parts.units_among(machine.files)
+        for path, target in systemd_parts.links(machine.enabled, units).items():
             link = tarfile.TarInfo(path.lstrip("/"))
             link.type, link.linkname = tarfile.SYMTYPE, target
             archive.addfile(link)

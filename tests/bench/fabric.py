@@ -32,6 +32,7 @@ class Function:
         acs: Capability to be added or replaced; None: as QEMU made it.
         ats: Capability to be added; None: no.
         vfs: Its virtual functions, which it has once the guest switches them on.
+        plugged: Whether it is there from the start.
     """
 
     device_id: str
@@ -45,6 +46,7 @@ class Function:
     acs: Acs | None = None
     ats: Ats | None = None
     vfs: Vfs | None = None
+    plugged: bool = True
 
     def patches(self, config: bytes) -> list[Patch]:
         """Return what makes QEMU's ``config`` that of the function."""
@@ -188,18 +190,12 @@ class _Layout:
     def _endpoint(self, endpoint: Endpoint, port: Function, number: int) -> None:
         device_id = self._device_id("endpoint", endpoint.name)
         several = ",multifunction=on" if endpoint.beside else ""
-        bar = "" if endpoint.bar_mb is None else f",cmb_size_mb={endpoint.bar_mb}"
-        device = (
-            f"nvme,id={device_id},bus={port.device_id},addr=0.{number}{several}"
-            f",serial={device_id}{bar}"
-        )
+        place = f"id={device_id},bus={port.device_id},addr=0.{number}{several}"
         self.functions.append(
             Function(
                 device_id=device_id,
                 location=f"{port.location}/00.{number}",
-                arguments=_drive(device, device_id)
-                if endpoint.vfs is None
-                else _with_vfs(device, device_id, endpoint.vfs.most),
+                arguments=_endpoint_arguments(endpoint, device_id, place),
                 identity=endpoint.id,
                 subsystem=endpoint.subsystem,
                 class_code=endpoint.class_code,
@@ -208,8 +204,19 @@ class _Layout:
                 acs=endpoint.acs,
                 ats=Ats() if endpoint.ats is True else endpoint.ats or None,
                 vfs=endpoint.vfs,
+                plugged=endpoint.plugged,
             )
         )
+
+
+def _endpoint_arguments(endpoint: Endpoint, device_id: str, place: str) -> list[str]:
+    if endpoint.netdev:
+        return _device(f"virtio-net-pci,{place},romfile=")
+    bar = "" if endpoint.bar_mb is None else f",cmb_size_mb={endpoint.bar_mb}"
+    device = f"nvme,{place},serial={device_id}{bar}"
+    if endpoint.vfs is not None:
+        return _with_vfs(device, device_id, endpoint.vfs.most)
+    return _drive(device, device_id)
 
 
 def _drive(device: str, device_id: str) -> list[str]:

@@ -1,9 +1,11 @@
 """The machine's functions by name: where they are, and their registers changed while it runs."""
 
+from collections.abc import Sequence
+
 from bench.config_patches import Patch, link_capabilities
 from bench.errors import GuestError
-from bench.fabric import Fabric
-from bench.memory import ABSENT, ConfigSpace, SavedConfigSpace
+from bench.fabric import Fabric, Function
+from bench.memory import ABSENT, ConfigSpace, SavedConfigSpace, find_config_spaces
 from bench.qemu import Qemu
 from bench.virtual_functions import find_virtual_functions
 
@@ -11,12 +13,41 @@ from bench.virtual_functions import find_virtual_functions
 class Functions:
     """The functions of a running machine."""
 
-    def __init__(self, qemu: Qemu, fabric: Fabric, spaces: dict[str, ConfigSpace]) -> None:
-        """Take the functions of ``fabric``, whose configuration spaces ``qemu`` holds."""
+    def __init__(self, qemu: Qemu, fabric: Fabric) -> None:
+        """Make the functions in ``qemu``, which stands still, what ``fabric`` says.
+
+        Raises:
+            LookupError: This QEMU is laid out differently in memory.
+        """
         self._qemu = qemu
         self._described = {function.device_id: function for function in fabric.functions}
-        self._spaces = spaces
+        self._spaces: dict[str, ConfigSpace] = {}
         self._vanished: dict[str, SavedConfigSpace] = {}
+        self._shape([function for function in fabric.functions if function.plugged])
+
+    def plug(self, name: str) -> None:
+        """Put an endpoint into its slot, while the machine runs.
+
+        Raises:
+            GuestError: The machine has no such function, or it is there.
+            LookupError: This QEMU is laid out differently in memory.
+        """
+        function = self._described.get(name)
+        if function is None or name in self._spaces:
+            raise GuestError(f"{name} cannot be plugged in")
+        with self._qemu.stopped():
+            arguments = iter(function.arguments)
+            for kind, value in zip(arguments, arguments, strict=True):
+                self._qemu.tell({"-drive": "drive_add 0", "-device": "device_add"}[kind], value)
+            self._shape([function])
+
+    def _shape(self, functions: Sequence[Function]) -> None:
+        names = [function.device_id for function in functions]
+        self._spaces |= find_config_spaces(self._qemu.pid, self._qemu.memory, names)
+        for function in functions:
+            space = self._spaces[function.device_id]
+            for patch in function.patches(space.read()):
+                space.write(patch)
 
     def location(self, name: str) -> str:
         """Return where a function is, as the kernel's pci= options take it.
@@ -70,12 +101,10 @@ class Functions:
         space = self._space(name)
         with self._qemu.stopped():
             before = space.read()
-            answer = self._qemu.command(
-                "human-monitor-command", command_line=f"pcie_aer_inject_error {name} {error}"
-            )
+            answer = self._qemu.tell("pcie_aer_inject_error", name, error)
             for patch in link_capabilities(before):  # QEMU 7.2 writes over half of them
                 space.write(patch)
-        if "id:" not in str(answer):
+        if "id:" not in answer:
             raise GuestError(f"{name} {error}: {answer}")
 
     def shape_vfs(self, name: str, number: int) -> None:

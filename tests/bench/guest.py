@@ -12,7 +12,7 @@ from bench.errors import GuestError, GuestTimeoutError
 from bench.functions import Functions
 from bench.qemu import Qemu
 
-_BOOT_TIMEOUT = 90  # seconds
+_BOOT_TIMEOUT = 240  # seconds
 _PRELOAD_TIMEOUT = 30  # seconds
 
 
@@ -216,6 +216,14 @@ class Guest:
             GuestError: It has not vanished.
         """
         self._functions.reappear(name)
+
+    def plug(self, name: str) -> None:
+        """Put an endpoint that is not there from the start into its slot (hot-plug).
+
+        Raises:
+            GuestError: The machine has no such function, or it is there.
+        """
+        self._functions.plug(name)
 
     def inject_error(self, name: str, error: str) -> None:
         """Have a port notice and report an error (Advanced Error Reporting).

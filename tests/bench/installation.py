@@ -18,9 +18,11 @@ class Installation:
         command("make", "--silent", "-C", _CHECKOUT, "install", f"DESTDIR={self.root}")
 
     def units(self) -> dict[str, str]:
-        """Return the text of the unit files, by name."""
+        """Return the text of the unit files, by path in the guest."""
         files = (self.root / "usr/lib/systemd/system").iterdir()
-        return {file.name: file.read_text() for file in files if file.is_file()}
+        return {
+            f"/{file.relative_to(self.root)}": file.read_text() for file in files if file.is_file()
+        }
 
 
 @functools.cache

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 FILE = "/sys/kernel/tracing/trace"
 _PROBES = {
-    # pci_user_write_config_word() is what a write of two bytes to sysfs's config comes to.
-    "wrote": "pci_user_write_config_word,device=dev->dev.kobj.name:string,pos=pos,val=val:x16",
+    # pci_user_write_config_*() is what a write to sysfs's config comes to.
+    **{
+        f"wrote_{size}": f"pci_user_write_config_{size},"
+        "device=dev->dev.kobj.name:string,pos=pos,val=val:x32"
+        for size in ("byte", "word", "dword")
+    },
     "bound": "driver_bound,device=dev->kobj.name:string,driver=dev->driver->name:string",
 }
 KERNEL_WORDS = [
@@ -43,19 +47,21 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A program wrote a word of Configuration Space.
+    """A program wrote to Configuration Space.
 
     Attributes:
         time: CLOCK_MONOTONIC, in seconds.
         device: The function's address.
         offset: In bytes.
-        value: The word.
+        value: What it wrote.
+        size: ``byte``, ``word`` or ``dword``.
     """
 
     time: float
     device: str
     offset: int
     value: int
+    size: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def parse(text: str) -> Trace:
     entries = list(_entries(text))
     return Trace(
         [Bound(time, *_fields(_BOUND, rest)) for time, name, rest in entries if name == "bound"],
-        [_wrote(time, rest) for time, name, rest in entries if name == "wrote"],
+        [_wrote(time, name, rest) for time, name, rest in entries if name.startswith("wrote_")],
         [
             Ran(time, *_fields(_RAN, rest))
             for time, name, rest in entries
@@ -103,9 +109,10 @@ def _entries(text: str) -> Iterator[tuple[float, str, str]]:
         yield float(time), kind, rest
 
 
-def _wrote(time: float, rest: str) -> Wrote:
+def _wrote(time: float, name: str, rest: str) -> Wrote:
     device, offset, value = _fields(_WROTE, rest)
-    return Wrote(time, device, int(offset), int(value, 16))
+    size = name.removeprefix("wrote_")
+    return Wrote(time, device, int(offset), int(value, 16), size)
 
 
 def _fields(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:

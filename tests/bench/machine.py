@@ -92,6 +92,10 @@ class Endpoint(_Strict, frozen=True):
         acs: Its ACS capability; None: it has none.
         ats: Its ATS capability, or whether it has the usual one.
         vfs: None: it has no SR-IOV capability.
+        netdev: Whether QEMU's virtio NIC stands for it, not an NVMe controller: the guest's
+            ``virtio-pci`` makes it a network interface, given ``driver_override``. Its Device ID is
+            then one of 0x1000 to 0x103f, and its Subsystem ID is 1 (virtio_pci_modern_dev.c).
+        plugged: Whether it is there from the start; if not, ``guest.plug`` puts it in.
         beside: The device's further functions, in the order of their numbers from 1 on.
     """
 
@@ -104,6 +108,8 @@ class Endpoint(_Strict, frozen=True):
     acs: Acs | None = None
     ats: bool | Ats = False
     vfs: Vfs | None = None
+    netdev: bool = False
+    plugged: bool = True
     link: Link = Link()
     beside: "list[Endpoint]" = []
 

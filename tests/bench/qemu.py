@@ -136,6 +136,14 @@ class Qemu:
             raise QemuError(f"{name}: {reply.error.desc}")
         return reply.result
 
+    def tell(self, *words: str) -> str:
+        """Give the monitor a command in its other language, for people; return what it printed.
+
+        Raises:
+            QemuError: QEMU is gone.
+        """
+        return str(self.command("human-monitor-command", command_line=" ".join(words)))
+
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
         """Hold the guest still for a while."""

@@ -72,7 +72,7 @@ def machine_arguments(
         *_iommu_arguments(machine),
         *_disk_arguments(images.disks),
         *fabric.host_bridges,
-        *(argument for function in fabric.functions for argument in function.arguments),
+        *(argument for each in fabric.functions if each.plugged for argument in each.arguments),
     ]
 
 

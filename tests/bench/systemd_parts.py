@@ -25,12 +25,17 @@ def files() -> dict[str, str]:
     }
 
 
+def units_among(files: dict[str, str]) -> dict[str, str]:
+    """Return those files that are units, by path."""
+    return {path: text for path, text in files.items() if PurePosixPath(path).parent == _UNITS}
+
+
 def links(enabled: list[str], units: dict[str, str]) -> dict[str, str]:
     """Return the links in /etc/systemd/system, as ``systemctl enable`` and ``mask`` make them.
 
     Args:
         enabled: The units to enable.
-        units: The text of unit files, by name; of an instance, its template's.
+        units: The text of unit files, by path; of an instance, its template's.
 
     Raises:
         KeyError: A unit to enable has no file.
@@ -38,12 +43,12 @@ def links(enabled: list[str], units: dict[str, str]) -> dict[str, str]:
     made = {str(_DEFAULT): "/usr/lib/systemd/system/multi-user.target"}
     made |= {str(_WANTED): str(_UNITS / "bench-agent.service")}
     made |= {str(_UNITS / unit): "/dev/null" for unit in _MASKED}
+    paths = {PurePosixPath(path).name: path for path in units}
     for unit in enabled:
-        template = unit.partition("@")[0] + "@.service" if "@" in unit else unit
-        for line in units[template].splitlines():
+        path = paths[unit.partition("@")[0] + "@.service" if "@" in unit else unit]
+        for line in units[path].splitlines():
             key, _, targets = line.partition("=")
             if key == "WantedBy":
                 for target in targets.split():
-                    link = _UNITS / f"{target}.wants" / unit
-                    made[str(link)] = f"/usr/lib/systemd/system/{template}"
+                    made[str(_UNITS / f"{target}.wants" / unit)] = path
     return made
