@@ -10,7 +10,7 @@ from trees.function import Function, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 
-NIC_PORT, NIC, DRIVE = "0000:22:04.0", "0000:24:00.0", "0000:24:00.4"
+GPU, NIC_PORT, NIC, DRIVE = "0000:23:00.0", "0000:22:04.0", "0000:24:00.0", "0000:24:00.4"
 VM = ("--profile", "gpu-rdma", "--mode", "vm")
 CARRIES = "carries / and swap"
 
@@ -114,10 +114,10 @@ def test_nobody_is_told_to_hand_what_is_protected_to_vfio(
     pcietune: Pcietune, tree: TreeHost
 ) -> None:
     mode = ("mode", "vm", "--from", tree.root, "--profile", "gpu-rdma")
-    assert f"{NIC}/driver_override" in pcietune(*mode).stdout
+    assert f"pcietune vfio bind {GPU} {NIC}" in pcietune(*mode).stdout
     tree.put("etc/pcietune/pcietune.yaml", f"protect: [{{address: '{NIC}'}}]")
 
-    assert f"{NIC}/driver_override" not in pcietune(*mode).stdout
+    assert f"pcietune vfio bind {GPU}\n" in pcietune(*mode).stdout
 
 
 def test_a_setting_that_cannot_be_used_is_refused_at_its_place(
