@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from trees.config import ENDPOINT, ConfigBuilder
+from trees.config import DOWNSTREAM_PORT, ENDPOINT, ConfigBuilder
 from trees.fabrics import cascade
 from trees.function import (
     ACS_BY_LINUX,
@@ -31,14 +31,16 @@ from tune.profiles import (
     with_ports,
     with_roles,
 )
+from tune.used import UsedHost
 
+from pcietune.address import PciAddress
 from pcietune.host.profiles.store import Profiles, shipped_profiles
 from pcietune.host.run.policy_lines import decode_lines, encode_lines
 from pcietune.host.source import open_host
-from pcietune.host.sysfs import SysfsHost
+from pcietune.model.access import HostAccess
 from pcietune.model.policy import FunctionDuty, HookPolicy, PortDuty
 from pcietune.model.profile import Attach, FunctionPattern, ModeName, Profile, Role
-from pcietune.model.protection import Protect, Selector
+from pcietune.model.protection import HostUse, Protect, Selector
 from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Waiver
 from pcietune.model.severity import Severity
@@ -59,7 +61,7 @@ BOOT = "3d1f3a2e-0c43-4a5b-9a52-2f5d7f4c8e01"
 
 
 def compiled(
-    host: SysfsHost, audited: Audit, *, enforce: bool = True, boot_id: str = BOOT
+    host: HostAccess, audited: Audit, *, enforce: bool = True, boot_id: str = BOOT
 ) -> HookPolicy:
     return compile_policy(
         host, audited, boot_id=boot_id, enforce=enforce, driver_of=lambda _: "vfio-pci"
@@ -129,9 +131,9 @@ def test_in_a_cascade_the_request_control_port_is_opened_and_not_the_nics_own(
 
 
 def test_what_is_protected_is_not_in_it_and_no_route_of_it_may_be_changed(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path)
-    beside = nic("0000:24:00.1", below=NIC_PORT)
-    tree.add(beside)
+    ours = nic(NIC, below=NIC_PORT, ats=None)  # with ATS it would be no reason to open it, either
+    tree = one_switch(tmp_path, instead=[ours])
+    tree.add(nic("0000:24:00.1", below=NIC_PORT))
 
     policy = policy_of(tree, protect=(Protect(Selector.ADDRESS, NIC, "ours"),))
 
@@ -192,8 +194,9 @@ def test_a_missing_srcvalid_alone_does_not_count(tmp_path: Path) -> None:
 
 def test_where_no_nic_is_trusted_no_port_is_opened_and_none_need_be(tmp_path: Path) -> None:
     profile = with_roles({RoleName.NIC: replace(NIC_ROLE, trusted=False)})
+    without_ats = nic(NIC, below=NIC_PORT, ats=None)
 
-    policy = policy_of(one_switch(tmp_path), profile)
+    policy = policy_of(one_switch(tmp_path, instead=[without_ats]), profile)
 
     assert words(nic_port(policy)) == (0, 0, ABOVE_A_NIC, BY_LINUX)
     assert policy.trusted == ("10de:20f3",)
@@ -231,6 +234,25 @@ def test_registers_with_a_quirk_are_judged_where_they_are_and_never_written(
 
     assert root.dword_registers
     assert words(root) == (0, 0, 0x01, 0x01)
+
+
+def test_what_corrupts_data_on_a_port_is_not_turned_on(tmp_path: Path) -> None:
+    config = ConfigBuilder("12d8:2404", 0x060400).express(DOWNSTREAM_PORT)
+    pericom = Function(NIC_PORT, config.acs(0x5F, 0x19), below="0000:21:00.0", driver="pcieport")
+    profile = with_ports(nic_side=rule(set="ReqRedir+ CmpltRedir+"))
+
+    duty = nic_port(policy_of(one_switch(tmp_path, instead=[pericom]), profile))
+
+    assert words(duty) == (0x08, 0x08, 0x0C, 0x0C)
+
+
+def test_what_the_host_itself_uses_on_bare_metal_is_not_in_it(tmp_path: Path) -> None:
+    use = HostUse(interfaces={"eno1": (PciAddress.parse(NIC),)}, default_routes=("eno1",))
+    host = UsedHost(one_switch(tmp_path), use)
+
+    policy = compiled(host, judge(host, mode=ModeName.BAREMETAL))
+
+    assert [duty.id for duty in policy.duties] == ["10de:20f3"]
 
 
 def test_bare_metal_is_judged_alike_and_binds_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,3 @@
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +7,11 @@ from trees.fabrics import two_switches
 from trees.function import Function, gpu, nic, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
-from tune.faults import FaultyHost, configs
+from tune.faults import configs
 from tune.idle_nics import ENSURE, idle
-from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT, failing, finding, opened, surveyed
+from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT, failing, finding, surveyed
 from tune.profiles import PROFILE, with_mode, with_roles
+from tune.used import UsedHost
 
 from pcietune.address import PciAddress
 from pcietune.errors import ExitCode
@@ -28,27 +28,6 @@ from pcietune.tune.change.plan import plan
 from pcietune.tune.mode.hand_over import release_from_vfio
 
 DRIVE = "0000:24:00.4"
-NO_USE = HostUse()
-
-
-class UsedHost(FaultyHost):
-    """A host that uses functions of its own, as a live one is seen to."""
-
-    def __init__(
-        self,
-        tree: TreeHost,
-        use: HostUse | None = NO_USE,
-        macs: Mapping[str, Collection[PciAddress]] | None = None,
-    ) -> None:
-        super().__init__(opened(tree), None, [])
-        self._use = use
-        self._macs = macs
-
-    def use(self) -> HostUse | None:
-        return self._use
-
-    def hardware_addresses(self) -> Mapping[str, Collection[PciAddress]] | None:
-        return self._macs
 
 
 def at(*addresses: str) -> tuple[PciAddress, ...]:
