@@ -1,13 +1,16 @@
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pcietune.errors import NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.host.run.keep_policy import keep_early_overrides, keep_policy, read_stamps
 from pcietune.host.run.policy_file import read_policy
-from pcietune.host.run.policy_lines import read_lines
+from pcietune.host.run.policy_lines import decode_lines, read_lines
 from pcietune.host.run.stamp_file import decode_stamp, encode_stamp
 from pcietune.model.policy import FunctionDuty, HookPolicy
 from pcietune.model.stamp import Stamp
@@ -139,6 +142,31 @@ def test_lines_that_are_cut_off_anywhere_are_not_read(files: HostFiles) -> None:
     for length in range(len(whole)):
         file.write_bytes(whole[:length])
         assert read_lines(files.path(f"{RUN}/ids"), "10DE:20F3", BOOT) is None
+
+
+WORDS = st.sampled_from(
+    ["policy", "trusted", "pf", "vf", "port", "end", "-", "probe", "word", BOOT, "10de:20f3", "40"]
+)
+LINES = st.lists(st.lists(WORDS | st.text(max_size=4), max_size=9).map(" ".join), max_size=6)
+
+
+@given(text=st.text() | LINES.map(lambda lines: "".join(f"{line}\n" for line in lines)))
+def test_any_text_is_a_policy_or_none(text: str) -> None:
+    with suppress(ValueError):
+        found = decode_lines(text)
+        assert all(port.set_mask & ~0x5F == 0 for duty in found.duties for port in duty.ports)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(HookPolicy.__slots__), inner),
+)
+
+
+@given(plain=JSON)
+def test_any_json_is_a_policy_or_none(plain: object) -> None:
+    with suppress(ValueError):
+        HookPolicy.from_plain(plain)
 
 
 @pytest.mark.parametrize("mode", [0o666, 0o664])
