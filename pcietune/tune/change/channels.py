@@ -48,8 +48,7 @@ class Channels:
 
 
 _LOCKDOWN_HINT = (
-    "set the bits with pci=config_acs= on the kernel command line (6.11 and later): pcietune "
-    "kernel-args"
+    "set the bits with pci=config_acs= on the kernel command line: pcietune kernel-args"
 )
 
 
