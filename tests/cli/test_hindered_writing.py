@@ -85,7 +85,8 @@ def test_under_lockdown_apply_names_the_kernel_argument(pcietune: Pcietune, tmp_
     assert run.exit_code == 5
     assert run.stderr == (
         "pcietune: registers may not be written: the kernel is locked down (integrity)\n"
-        "  try: set the bits with pci=config_acs= on the kernel command line: pcietune kernel-args\n"
+        "  try: set the bits with pci=config_acs= on the kernel command line: "
+        "pcietune kernel-args\n"
     )
 
 
