@@ -55,7 +55,7 @@ def managed_functions(xml: bytes) -> set[PciAddress]:
     """
     try:
         return set(_Definition(xml).addresses)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError) as error:
         raise ValueError(str(error)) from error
 
 
@@ -79,6 +79,7 @@ class _Definition:
 
         Raises:
             ExpatError: It is no XML.
+            LookupError: It is said to be in an encoding that there is not.
             ValueError: It declares entities, as libvirt never does, or an address makes no sense.
         """
         self.addresses: list[PciAddress] = []

@@ -78,7 +78,7 @@ def _in_file(files: HostFiles, path: str, not_known: list[str]) -> list[str]:
         not_known.append(f"which ids vfio-pci takes: /{path} is not readable")
         return []
     found = []
-    for line in text.replace("\\\n", " ").splitlines():
+    for line in text.replace("\\\n", "").split("\n"):  # joined as kmod does, without a space
         match = _OPTIONS.fullmatch(line.strip())
         words = [] if match is None else _WORD.findall(match[1])
         for word in words:
