@@ -119,12 +119,17 @@ def _last_success(outcome: Outcome, now_s: float, earlier: str) -> list[float]:
 
 
 def _judged_all(outcome: Outcome) -> bool:
+    """Return whether nothing was left out but what --skip names for good."""
     if outcome.errors:
         return False
-    return outcome.audit is None or not any(
+    if outcome.audit is None:
+        return True
+    selection = outcome.audit.yardstick.selection
+    unread = any(
         finding.state is State.ERROR and finding.severity is not Severity.INFO
         for finding in outcome.audit.findings
     )
+    return not unread and not selection.only and not selection.devices
 
 
 def _in_braces(labels: Mapping[str, str]) -> str:

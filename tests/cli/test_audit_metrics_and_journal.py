@@ -51,6 +51,24 @@ def test_a_later_run_that_ends_early_keeps_when_all_was_judged(
 
 
 @pytest.mark.parametrize(
+    ("option", "success"),
+    [
+        (("--only", "link.*"), False),
+        (("--device", "0000:24:00.0"), False),
+        (("--skip", "link.*"), True),  # what is left out for good is not waited for
+    ],
+)
+def test_a_run_that_asked_for_a_part_has_not_judged_all_of_the_host(
+    pcietune: Pcietune, tmp_path: Path, option: tuple[str, str], *, success: bool
+) -> None:
+    host, file = one_switch(tmp_path / "host"), tmp_path / "pcietune.prom"
+
+    pcietune("audit", "--from", host.root, *VM, *option, "--textfile", file)
+
+    assert ("pcietune_last_success_timestamp_seconds" in values(file)) is success
+
+
+@pytest.mark.parametrize(
     ("name", "said"),
     [
         ("metrics.txt", "node_exporter reads only files whose names end in .prom"),
