@@ -85,6 +85,14 @@ class Trace:
     wrote: list[Wrote]
     ran: list[Ran]
 
+    def between(self, start: float, end: float) -> "Trace":
+        """Return what happened from one time on and before another."""
+        return Trace(
+            [each for each in self.bound if start <= each.time < end],
+            [each for each in self.wrote if start <= each.time < end],
+            [each for each in self.ran if start <= each.time < end],
+        )
+
 
 def parse(text: str) -> Trace:
     """Read what the kernel says in ``FILE``."""

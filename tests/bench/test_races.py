@@ -16,6 +16,8 @@ from bench.on_guest import (
     weighty,
     with_signal,
 )
+from bench.systemd import driver as driver_of
+from bench.vfio import bound
 
 pytestmark = [pytest.mark.machine("a800"), pytest.mark.usefixtures("untouched")]
 
@@ -102,6 +104,26 @@ def test_a_restore_that_was_killed_is_finished_by_the_next(guest: Guest) -> None
     rest = document(guest.pcietune("restore", "--json"))
     assert (rest.exit, len(rest.writes)) == (0, len(NIC_PORTS) - 3)
     assert guest.configs() == before
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", [1, 2, 3], ids=["override", "unbind", "probe"])
+def test_a_bind_that_was_killed_is_told_as_it_is_and_finished_by_the_next(
+    guest: Guest, when: str, step: int
+) -> None:
+    nic = guest.address("nic0")
+    guest.pcietune(*APPLY)
+    with bound(guest, nic, "nvme"):  # the driver that the emulation has for it
+        guest.run("sh", "-c", f"echo >/sys/bus/pci/devices/{nic}/driver_override")
+
+        killed = with_signal(guest, "SIGKILL", when, "write", step, "vfio", "bind", nic, *VM)
+        (shown,) = document(guest.pcietune("vfio", "show", nic, *VM, "--json")).bindings
+        driver = driver_of(guest, nic)
+        finished = guest.pcietune("vfio", "bind", nic, *VM)
+
+        assert killed.returncode == -9
+        assert (shown.driver, shown.state == "bound") == (driver, driver == "vfio-pci")
+        assert (finished.returncode, driver_of(guest, nic)) == (0, "vfio-pci")
 
 
 def test_where_sys_is_read_only_as_in_a_container_nothing_is_claimed(guest: Guest) -> None:

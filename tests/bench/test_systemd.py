@@ -3,9 +3,10 @@
 import pytest
 
 from bench.guest import Guest
-from bench.systemd import forget_trace, trace
+from bench.systemd import now, trace
+from bench.vfio import bound
 
-pytestmark = pytest.mark.machine("boot-ids")
+pytestmark = pytest.mark.machine("boot-owners")
 
 ACS_CONTROL = 0x148 + 6  # of a downstream port, in bytes
 
@@ -27,17 +28,16 @@ def test_the_root_was_read_only_until_systemd_made_it_writable(guest: Guest) -> 
 def test_the_kernel_notes_writes_bindings_and_programs(guest: Guest) -> None:
     port, storage = guest.address("port0"), guest.address("storage0")
     before = guest.run("setpci", "-s", port, "ECAP_ACS+6.w").stdout.strip()
-    driver = "/sys/bus/pci/drivers/vfio-pci"
+    start = now(guest)
 
-    forget_trace(guest)
     guest.run("setpci", "-s", port, f"ECAP_ACS+6.w={before}")
-    guest.run("sh", "-c", f"echo {storage} >{driver}/unbind; echo {storage} >{driver}/bind")
-    noted = trace(guest)
+    with bound(guest, storage, "vfio-pci"):
+        noted = trace(guest, since=start)
 
     (wrote,) = noted.wrote
     assert (wrote.device, wrote.offset, wrote.value) == (port, ACS_CONTROL, int(before, 16))
-    (bound,) = noted.bound
-    assert (bound.device, bound.driver) == (storage, "vfio-pci")
-    programs = [ran.program for ran in noted.ran]
-    assert programs[:2] == ["/usr/bin/setpci", "/usr/bin/sh"]
-    assert noted.ran[0].time < wrote.time < noted.ran[1].time < bound.time
+    (got,) = noted.bound
+    assert (got.device, got.driver) == (storage, "vfio-pci")
+    ran = [ran for ran in noted.ran if ran.program in ("/usr/bin/setpci", "/usr/bin/sh")]
+    assert [each.program for each in ran] == ["/usr/bin/setpci", "/usr/bin/sh"]
+    assert start < ran[0].time < wrote.time < ran[1].time < got.time
