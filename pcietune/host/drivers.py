@@ -36,13 +36,17 @@ class HostDrivers:
         names = [f"{slot}.{number}" for number in range(8)]
         return [PciAddress.parse(n) for n in names if self._files.exists(f"{DEVICES}/{n}")]
 
+    def knows(self, driver: str) -> bool:
+        """Return whether the kernel knows a driver now."""
+        return self._files.exists(f"{DRIVERS}/{driver}")
+
     def load(self, driver: str) -> None:
         """Have the kernel know a driver.
 
         Raises:
             NotPermittedError: It cannot be loaded.
         """
-        if self._files.exists(f"{DRIVERS}/{driver}"):
+        if self.knows(driver):
             return
         self._refuse_recording()
         path = os.environ.get("PATH", "")

@@ -17,6 +17,9 @@ class DriverAccess(Protocol):
     def in_slot(self, function: PciFunction) -> Sequence[PciAddress]:
         """Return the functions that share a function's slot, itself included, in order."""
 
+    def knows(self, driver: str) -> bool:
+        """Return whether the kernel knows a driver now."""
+
     def load(self, driver: str) -> None:
         """Have the kernel know a driver.
 

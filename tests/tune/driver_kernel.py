@@ -59,9 +59,19 @@ class DriverKernel:
         devices = self.tree.root / "sys/bus/pci/devices"
         return sorted(PciAddress.parse(path.name) for path in devices.glob(f"{slot}.*"))
 
+    def knows(self, driver: str) -> bool:
+        return (self.tree.root / "sys/bus/pci/drivers" / driver).exists()
+
     def load(self, driver: str) -> None:
+        if self.knows(driver):
+            return
         self.order(f"modprobe {driver}")
         self._directory(driver)
+        for device in sorted((self.tree.root / "sys/bus/pci/devices").iterdir()):
+            override = device / "driver_override"
+            text = override.read_text().strip() if override.exists() else ""
+            if text == driver and not (device / "driver").is_symlink():
+                self.bind(device.name, driver)
 
     def unbind(self, function: PciFunction) -> None:
         self.order(f"unbind {function.address}")

@@ -14,6 +14,7 @@ from tune.faults import set_word, vanish
 from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT
 from tune.profiles import handing_over
 
+from pcietune.address import PciAddress
 from pcietune.errors import (
     ConfigSpaceError,
     ExitCode,
@@ -27,6 +28,7 @@ from pcietune.model.binding import Binding, BindState, Bound
 from pcietune.model.function import PciFunction
 from pcietune.model.hold import Hold, HoldKind
 from pcietune.model.profile import Attach, ModeName
+from pcietune.model.protection import Protection
 from pcietune.model.role_name import RoleName
 from pcietune.model.vfio import VfioPolicy
 from pcietune.tune.bind.candidates import named
@@ -168,6 +170,71 @@ def test_another_driver_that_is_quicker_is_told_and_left_where_it_is(tree: TreeH
     assert isinstance(bound.errors[0], InconsistentHostError)
     assert f"unbind {GPU}" not in kernel.log
     assert (driver_of(tree, GPU), override_of(tree, GPU)) == ("nvidia", "")
+
+
+def left_over(tree: TreeHost, *addresses: str) -> None:
+    """Leave functions an override, as the initramfs does or a run that was killed."""
+    for address in addresses:
+        tree.put(f"sys/bus/pci/devices/{address}/driver_override", "vfio-pci")
+
+
+def test_what_the_driver_takes_as_soon_as_it_is_loaded_is_bound_too(tree: TreeHost) -> None:
+    kernel = DriverKernel(tree, NATIVE)
+    left_over(tree, GPU, NIC)
+
+    bound = gate(scene(kernel, bind=BOTH), stop=never)
+
+    assert {b.state for b in bound.bindings} == {BindState.BOUND}
+    assert bound.exit_code() is ExitCode.OK
+    assert kernel.log == ["modprobe vfio-pci", f"probe {GPU}"]
+
+
+def test_what_is_blocked_is_not_bound_by_loading_the_driver_for_another(tmp_path: Path) -> None:
+    kernel = DriverKernel(one_switch(tmp_path), NATIVE)  # without DirectTrans
+    left_over(kernel.tree, GPU, NIC)
+
+    bound = gate(scene(kernel, bind=BOTH), stop=never)
+
+    assert (driver_of(kernel.tree, GPU), driver_of(kernel.tree, NIC)) == ("vfio-pci", None)
+    assert override_of(kernel.tree, NIC) == ""
+    found = only(bound, NIC)
+    assert found.state is BindState.BLOCKED
+    assert found.why[-1].startswith("its driver_override is taken away")
+
+
+def test_what_is_protected_keeps_an_override_that_somebody_gave_it(tree: TreeHost) -> None:
+    kernel = DriverKernel(tree, NATIVE)
+    left_over(tree, NIC)
+    where = scene(kernel)
+    why = {PciAddress.parse(NIC): "has the default route, by ib0"}
+    audited = replace(where.audited, protection=Protection(why=why))
+
+    give(replace(where, audited=audited), NIC)
+
+    assert (kernel.log, override_of(tree, NIC)) == ([], "vfio-pci")
+
+
+def test_a_driver_is_not_loaded_that_would_take_what_nobody_named(tree: TreeHost) -> None:
+    kernel = DriverKernel(tree, NATIVE)
+    left_over(tree, NIC)
+
+    bound = give(scene(kernel), GPU)
+
+    assert f"would give it {NIC}, too, whose driver_override names it" in str(bound.errors[0])
+    assert (driver_of(tree, NIC), driver_of(tree, GPU)) == (None, None)
+    assert override_of(tree, GPU) == ""
+    kernel.load("pci-stub")
+    both = give(scene(kernel), GPU, NIC)
+    assert {b.state for b in both.bindings} == {BindState.BOUND}
+
+
+def test_interrupted_what_was_let_go_has_its_override_again(tmp_path: Path) -> None:
+    kernel = DriverKernel(one_switch(tmp_path), NATIVE)
+    left_over(kernel.tree, NIC)
+
+    gate(scene(kernel, bind=BOTH), stop=lambda: True)
+
+    assert override_of(kernel.tree, NIC) == "vfio-pci"
 
 
 def test_a_native_driver_that_does_not_come_back_is_told(kernel: DriverKernel) -> None:

@@ -57,7 +57,7 @@ def begin(binding: Binding, scene: Scene) -> Handed:
     function = binding.function
     _check_slot(function, scene)
     now, override = scene.drivers.driver(function), override_of(scene.host, function)
-    if now not in (binding.driver, override):
+    if now != binding.driver and (now is None or now != override):
         raise InUseError(
             f"{function.address}: {now or 'no driver'} has it by now, no more "
             f"{binding.driver or 'no driver'}",
@@ -101,6 +101,15 @@ def give(handed: Handed, scene: Scene, *, probes: bool) -> None:
             f"{function.address}: {driver} was to take it, but {now or 'no driver'} has it",
             hint="dmesg says why the driver did not take it",
         )
+
+
+def let_go(handed: Handed, scene: Scene) -> None:
+    """Take its override from a function that is not to be bound, and that no driver has.
+
+    Raises:
+        PcietuneError: It could not be taken away.
+    """
+    _set_override(handed, scene, None)
 
 
 def take_back(handed: Handed, scene: Scene) -> None:

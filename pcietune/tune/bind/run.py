@@ -13,12 +13,14 @@ from pcietune.errors import (
 )
 from pcietune.model.binding import GIVEN, HANDED_BACK, Binding, BindState, Bound
 from pcietune.model.function import PciFunction
-from pcietune.tune.bind.hand import Handed, begin, give, has_it, take_back, undo
+from pcietune.tune.bind.hand import Handed, begin, give, has_it, let_go, take_back, undo
 from pcietune.tune.bind.judge import Judged, flat, is_open
 from pcietune.tune.bind.judge_release import may_go
+from pcietune.tune.bind.loading import is_left_over, load
 from pcietune.tune.bind.scene import Scene, override_of
 
 _TRY = "pcietune vfio show says how it is now"
+_LET_GO = "its driver_override is taken away, lest VFIO gets it with the next that it gets"
 
 
 def bind(
@@ -30,7 +32,8 @@ def bind(
 ) -> Bound:
     """Bind every unit that nothing stands against; tell of all of them.
 
-    A unit in which a step fails is put back as it was, and the next one is begun; but what the
+    What is blocked loses an override that an earlier run or an initramfs left it. A unit in which a
+    step fails is put back as it was, and the next one is begun; but what the
     kernel does not permit would meet every unit, so it ends the run.
 
     Args:
@@ -45,10 +48,12 @@ def bind(
             return
         whole = probes(handed.function)
         if whole:
-            scene.drivers.load(handed.binding.vfio_driver)
+            load(scene, handed.binding.vfio_driver, due)
         give(handed, scene, probes=whole)
 
     run = _Run(scene, act, stop, Bound())
+    units = [run.without_left_overs(unit) for unit in units]
+    due = {b.function.address for unit in units if is_open(unit) for b in unit}
     for unit in units:
         run.take_on(unit, [b for b in unit if b.state not in GIVEN] if is_open(unit) else [])
     return run.end(BindState.WAITING)
@@ -75,8 +80,26 @@ class _Run:
     bound: Bound
     seen: list[Binding] = field(default_factory=list)
     done: list[Handed] = field(default_factory=list)
+    freed: list[Handed] = field(default_factory=list)
     failed: dict[PciAddress, PcietuneError] = field(default_factory=dict)
     ended: bool = False
+
+    def without_left_overs(self, unit: Judged) -> Judged:
+        """Return a unit; what is blocked of it has no override any more that VFIO would heed."""
+        return tuple(
+            self._let_go(binding) if is_left_over(self.scene, binding) else binding
+            for binding in unit
+        )
+
+    def _let_go(self, binding: Binding) -> Binding:
+        try:
+            handed = begin(binding, self.scene)
+            let_go(handed, self.scene)
+        except PcietuneError as error:
+            self.bound.errors.append(error)
+            return binding
+        self.freed.append(handed)
+        return replace(binding, why=(*binding.why, _LET_GO))
 
     def take_on(self, unit: Judged, due: list[Binding]) -> None:
         """Act on what is due of a unit, on all of it or none."""
@@ -106,15 +129,16 @@ class _Run:
     def end(self, goal: BindState) -> Bound:
         """Return what became of all; ``goal`` is the state of what was acted on, but not bound."""
         if self.bound.interrupted:
-            stuck = _undo(self.done, self.scene)
+            stuck = _undo([*self.freed, *self.done], self.scene)
             self.done.clear()
+            self.freed.clear()
             if stuck:
                 told = f"interrupted; undoing failed: {'; '.join(stuck)}"
                 self.bound.errors.append(InconsistentHostError(told, hint=_TRY))
         acted = {handed.function.address for handed in self.done}
         after = [self._after(binding, goal, acted) for binding in self.seen]
         self.bound.bindings = flat([tuple(after)])
-        self.bound.changed = any(handed.begun for handed in self.done)
+        self.bound.changed = any(handed.begun for handed in (*self.freed, *self.done))
         return self.bound
 
     def _roll_back(self, begun: list[Handed], error: PcietuneError) -> PcietuneError:
