@@ -126,6 +126,8 @@ def _first_that_does(
     """Return the choice that does it and is short enough, and the command line with it.
 
     A list is tried first, as every kernel knows it; the site's own ``config_acs`` may outdo it.
+    Then entries for the ports that the kernel by itself would not set as wanted: what an entry
+    names gets nothing else from the kernel, now or in later releases.
 
     Raises:
         BadInputError: None is short enough.
@@ -138,14 +140,27 @@ def _first_that_does(
         line = merged(listed)
         if _length(line) <= LONGEST and all(port.as_wanted for port in predicted(line)):
             return listed, line
-    choice = choose_entries(situation)
-    if choice.why_not:
-        return choice, Merged(running)
-    if _length(merged(choice)) > LONGEST:
-        short = choose_entries(situation, short=True)
-        choice = min(choice, short, key=lambda each: _length(merged(each)))
-    _check_length(merged(choice), len(choice.ours.config_acs))
-    return choice, merged(choice)
+    fewest = [each for each in situation.ports if not each.is_left_to_the_kernel]
+    choice = _entries(situation, fewest, merged)
+    line = Merged(running) if choice.why_not else merged(choice)
+    if not choice.why_not and not all(port.as_wanted for port in predicted(line)):
+        # Some word of the site means ports that the kernel alone would set as wanted.
+        choice = _entries(situation, situation.ports, merged)
+        line = Merged(running) if choice.why_not else merged(choice)
+    if not choice.why_not:
+        _check_length(line, len(choice.ours.config_acs))
+    return choice, line
+
+
+def _entries(
+    situation: Situation, named: Sequence[OwedPort], merged: Callable[[Choice], Merged]
+) -> Choice:
+    """Return entries for these ports, by id where paths would be too long."""
+    choice = choose_entries(situation, named)
+    if choice.why_not or _length(merged(choice)) <= LONGEST:
+        return choice
+    short = choose_entries(situation, named, short=True)
+    return min(choice, short, key=lambda each: _length(merged(each)))
 
 
 def _predicted(words: Sequence[str], each: OwedPort, semantics: Semantics) -> int:

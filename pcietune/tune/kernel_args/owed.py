@@ -10,6 +10,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.quirks import quirk_of
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.audit.judge_ports import JudgedBit
+from pcietune.tune.vfio_use import ISOLATION
 
 _ASKED_FOR = (State.PASS, State.FAIL)
 
@@ -36,6 +37,12 @@ class OwedPort:
     def spelled(self) -> AcsControl:
         """All seven controls as they are to be: what the profile does not name stays as it is."""
         return AcsControl.decode(self.control) & ~self.mask | self.enabled
+
+    @property
+    def is_left_to_the_kernel(self) -> bool:
+        """Whether it is as wanted, by nothing but what the kernel sets where an IOMMU is on."""
+        beyond = self.enabled & ~ISOLATION | self.mask & ~self.enabled & ISOLATION
+        return not beyond and self.is_met_by(self.control)
 
     def is_met_by(self, control: int) -> bool:
         """Return whether a word of ACS Control is as the profile wants it."""
