@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pcietune.host.host_files import HostFiles
 from pcietune.model.standing import UnitState
 
-_OWNERS = "etc/systemd/system"
-# systemd.unit(5), what an administrator or a package puts there
+# systemd.unit(5), in the order in which one hides the next: /run has what systemctl --runtime does
 _PLACES = (
-    _OWNERS,
+    "etc/systemd/system",
     "run/systemd/system",
     "usr/local/lib/systemd/system",
     "usr/lib/systemd/system",
@@ -32,17 +31,20 @@ def read_unit_states(files: HostFiles) -> dict[str, UnitState]:
 
 
 def _wanted(files: HostFiles) -> Iterator[str]:
-    """Yield the names of all units that ``systemctl enable`` has others pull in."""
-    for directory in files.names(_OWNERS):
-        if directory.endswith(_WANTS):
-            yield from files.names(f"{_OWNERS}/{directory}")
+    """Yield the names of all units that others pull in, as ``systemctl enable`` has them."""
+    for place in _PLACES:
+        for directory in files.names(place):
+            if directory.endswith(_WANTS):
+                yield from files.names(f"{place}/{directory}")
 
 
 def _state(files: HostFiles, unit: str, wanted: set[str]) -> UnitState:
-    if files.link(f"{_OWNERS}/{unit}") == "/dev/null":
-        return UnitState.MASKED
     head, at, tail = unit.partition("@")
-    file = f"{head}@.{tail.rpartition('.')[2]}" if at else unit
-    if not any(files.exists(f"{place}/{file}") for place in _PLACES):
+    template = f"{head}@.{tail.rpartition('.')[2]}" if at else unit
+    named = (f"{place}/{name}" for name in dict.fromkeys((unit, template)) for place in _PLACES)
+    first = next((path for path in named if files.exists(path)), None)
+    if first is None:
         return UnitState.NOT_INSTALLED
+    if files.link(first) == "/dev/null":
+        return UnitState.MASKED
     return UnitState.ENABLED if unit in wanted else UnitState.NOT_ENABLED

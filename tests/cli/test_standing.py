@@ -54,11 +54,19 @@ def test_what_is_enabled_is_what_systemctl_enabled(tmp_path: Path) -> None:
     ]
 
 
-def test_a_masked_unit_is_not_called_enabled(tmp_path: Path) -> None:
+def test_what_is_enabled_for_this_boot_only_is_enabled(tmp_path: Path) -> None:
+    one_switch(tmp_path)
+    Host(tmp_path).enable("--runtime", "pcietune-watch.service")
+
+    assert told(tmp_path)[2] == "unit     pcietune-watch.service: enabled"
+
+
+@pytest.mark.parametrize("options", [(), ("--runtime",)])
+def test_a_masked_unit_is_not_called_enabled(tmp_path: Path, options: tuple[str, ...]) -> None:
     one_switch(tmp_path)
     installed = Host(tmp_path)
     installed.enable("pcietune-apply.service")
-    installed.mask("pcietune-apply.service")
+    installed.mask("pcietune-apply.service", *options)
 
     assert told(tmp_path)[0] == "unit     pcietune-apply.service: masked"
 

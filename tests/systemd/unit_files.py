@@ -71,7 +71,7 @@ class Host:
         link.symlink_to(self.root / _SYSTEM / unit)
 
     def enable(self, *names: str) -> None:
-        """Enable units as an administrator does."""
+        """Enable units as an administrator does; ``--runtime`` among them is for this boot only."""
         subprocess.run(
             ["systemctl", f"--root={self.root}", "--quiet", "enable", *names], check=True
         )
@@ -82,9 +82,10 @@ class Host:
             ["systemctl", f"--root={self.root}", "--quiet", "preset", *names], check=True
         )
 
-    def mask(self, name: str) -> None:
+    def mask(self, name: str, *options: str) -> None:
         """Mask a unit as an administrator does."""
-        subprocess.run(["systemctl", f"--root={self.root}", "--quiet", "mask", name], check=True)
+        command = ["systemctl", f"--root={self.root}", "--quiet", *options, "mask", name]
+        subprocess.run(command, check=True)
 
     def enabled(self) -> set[str]:
         """Return what is enabled, each as ``target.wants/unit``."""
