@@ -31,7 +31,7 @@ def hook() -> list[Figure]:
         shell = Job(["sh", Path(__file__).with_name("hook.sh"), _pci(host), _NIC], {})
         figures = [
             _figure("hook that finds all as wanted : python3 -I -S -c pass", judging, BARE, 3),
-            _figure("hook that sets a port : python3 -I -S -c pass", setting, BARE, None),
+            _figure("hook that sets a port : python3 -I -S -c pass", setting, BARE, 3),
             _figure("hook that sets a port : shell hook", setting, shell, None),
         ]
     with host_of_switches(_SWITCHES) as host:
