@@ -19,9 +19,11 @@ BOOT = "3d1f3a2e-0c43-4a5b-9a52-2f5d7f4c8e01"
 RUN = "run/pcietune"
 
 
-def duty(location: str, id_: str, override: str | None = None) -> FunctionDuty:
+def duty(
+    location: str, id_: str, override: str | None = None, *, probe: bool = True
+) -> FunctionDuty:
     return FunctionDuty(
-        location=location, id=id_, group="", ports=(), override=override, probe=False
+        location=location, id=id_, group="", ports=(), override=override, probe=probe
     )
 
 
@@ -70,6 +72,17 @@ def test_the_rule_finds_each_id_as_uevents_spell_it(files: HostFiles) -> None:
 
     assert names(files, f"{RUN}/ids") == {"10DE:20F3", "15B3:A2D6"}
     assert names(files, f"{RUN}/bind") == {"10DE:20F3"}
+
+
+def test_for_what_waits_for_a_unit_no_driver_is_loaded_that_would_take_it(
+    files: HostFiles,
+) -> None:
+    waiting = duty("0000:20:01.0/00.0", "10de:20f3", "vfio-pci", probe=False)
+
+    keep_policy(files, policy(waiting), [])
+
+    assert names(files, f"{RUN}/ids") == {"10DE:20F3"}
+    assert names(files, f"{RUN}/bind") == set()
 
 
 def test_what_the_policy_no_longer_names_vanishes(files: HostFiles) -> None:

@@ -38,13 +38,13 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         NotPermittedError: They cannot be kept: ``/run`` is full, missing or read-only.
     """
     ids = {duty.id for duty in policy.duties}
-    overrides = {duty.id for duty in policy.duties if duty.override is not None}
+    probed = {duty.id for duty in policy.duties if duty.override is not None and duty.probe}
     try:
         make_run_directory(files)
         _replace(files, RUN, POLICY, encode_policy(policy))
         lines = {_as_in_uevent(each): encode_lines(policy, each) for each in ids}
         _fill(files, IDS, lines)
-        _fill(files, BIND, {_as_in_uevent(each): b"" for each in overrides})
+        _fill(files, BIND, {_as_in_uevent(each): b"" for each in probed})
         _fill(files, STAMPS, {stamp.address: encode_stamp(stamp) for stamp in stamps})
     except OSError as error:
         raise cannot_keep(_WHAT, files, error) from error
