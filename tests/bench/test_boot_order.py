@@ -92,7 +92,7 @@ def test_before_the_gate_binds_what_the_initramfs_kept_for_it(guest: Guest) -> N
 
 @pytest.mark.machine("boot-initramfs", "boot-dracut")
 def test_apply_keeps_the_list_that_the_image_was_made_with(guest: Guest) -> None:
-    lines = guest.read_file("/var/lib/pcietune/early-overrides").decode().splitlines()
+    lines = guest.read_file("/etc/pcietune/early-overrides").decode().splitlines()
 
     assert sorted(lines) == sorted(
         f"{guest.location(name)} {ids} vfio-pci {guest.address(name)}"

@@ -55,4 +55,4 @@ def test_nothing_is_listed_where_nothing_may_be_done_unattended(
 
     pcietune(*APPLY, host.root)
 
-    assert not (host.root / "var/lib/pcietune/early-overrides").exists()
+    assert not (host.root / "etc/pcietune/early-overrides").exists()

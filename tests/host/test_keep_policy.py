@@ -59,7 +59,7 @@ GPU, NIC = (
 def files(tmp_path: Path) -> HostFiles:
     """Return the files of a live host, so that owners are looked at; /run is there."""
     (tmp_path / "run").mkdir()
-    (tmp_path / "var/lib").mkdir(parents=True)
+    (tmp_path / "etc").mkdir(parents=True)
     return HostFiles(tmp_path, recorded=False)
 
 
@@ -232,7 +232,7 @@ def test_a_stamp_is_read_as_it_was_written(bound_before: bool | None) -> None:  
 def test_early_overrides_are_a_file_that_all_may_read_and_none_where_there_are_none(
     files: HostFiles,
 ) -> None:
-    file = files.root / "var/lib/pcietune/early-overrides"
+    file = files.root / "etc/pcietune/early-overrides"
     keep_early_overrides(files, ["a 10de:20f3 vfio-pci b", "c 10de:20f3 vfio-pci d"])
 
     assert file.read_text() == "a 10de:20f3 vfio-pci b\nc 10de:20f3 vfio-pci d\n"

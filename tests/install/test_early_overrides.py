@@ -43,7 +43,7 @@ def test_only_driver_override_is_written(host: TreeHost, shell: list[str]) -> No
     changed = {path for path, text in _files(host.root).items() if before.get(path) != text}
     assert changed == {
         host.directory(NIC) / "driver_override",
-        host.root / "var/lib/pcietune/early-overrides",
+        host.root / "etc/pcietune/early-overrides",
         host.root / "dev/kmsg",
     }
 
@@ -195,7 +195,7 @@ def _run(host: TreeHost, shell: list[str], listed: str | None) -> str:
 
 def _list(host: TreeHost, listed: str | None) -> None:
     if listed is not None:
-        path = host.root / "var/lib/pcietune/early-overrides"
+        path = host.root / "etc/pcietune/early-overrides"
         path.parent.mkdir(parents=True)
         path.write_text(listed)
 

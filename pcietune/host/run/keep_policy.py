@@ -10,7 +10,6 @@ from pcietune.host.run.policy_file import POLICY, encode_policy
 from pcietune.host.run.policy_lines import IDS, encode_lines
 from pcietune.host.run.run_files import (
     RUN,
-    STATE,
     cannot_keep,
     make_run_directory,
     open_run_file,
@@ -24,6 +23,7 @@ from pcietune.model.stamp import Stamp
 
 BIND = "bind"
 EARLY = "early-overrides"
+ETC = "etc/pcietune"  # surely on the root file system: apply runs before /var may be mounted
 _WHAT = "the policy of the udev hook"
 _READABLE = 0o644
 
@@ -76,20 +76,21 @@ def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> bool:
 
     Raises:
         BadInputError: Somebody else than root could have made the file or its directory.
-        NotPermittedError: It cannot be kept: ``/var/lib`` is full, missing or read-only.
+        NotPermittedError: It cannot be kept: ``/etc`` is full, missing or read-only.
     """
     text = "".join(f"{line}\n" for line in lines)
-    before = files.text(f"{STATE}/{EARLY}") or ""
+    if text.strip() == (files.text(f"{ETC}/{EARLY}") or ""):
+        return False
     try:
         if text:
-            make_run_directory(files, STATE)
-            _replace(files, STATE, EARLY, text.encode())
+            make_run_directory(files, ETC)
+            _replace(files, ETC, EARLY, text.encode())
         else:
             with suppress(FileNotFoundError):
-                run_path(files, EARLY, STATE).unlink()
+                run_path(files, EARLY, ETC).unlink()
     except OSError as error:
-        raise cannot_keep("the overrides for the initramfs", files, error, STATE) from error
-    return text.strip() != before
+        raise cannot_keep("the overrides for the initramfs", files, error, ETC) from error
+    return True
 
 
 def read_stamps(files: HostFiles, boot_id: str | None) -> dict[str, Stamp]:
