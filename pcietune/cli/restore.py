@@ -78,13 +78,13 @@ def _restore(
             "what it says of the registers need not be true any more",
             hint="compare with pcietune audit; the next apply begins a new record",
         )
+    forget_policy(host.files)  # or the hook would set again what is put back here
     if record is None:
         outcome.restoration = restoring.restore(
             UndoRecord(boot_id), host, while_in_use=while_in_use
         )
         return
     check_registers(host)
-    forget_policy(host.files)  # or the hook would set again what is put back here
     until_it_is_told.enter_context(held_back())  # a half restored host is what nobody asked for
     with UndoLog.open(host.files, boot_id) as undo:
         outcome.restoration = restoring.restore(record, host, while_in_use=while_in_use)

@@ -157,3 +157,15 @@ def test_without_a_mode_there_are_no_udev_rules(tmp_path: Path, pcietune: Pcietu
 
     assert (run.exit_code, run.stdout) == (ExitCode.BAD_INPUT, "")
     assert "no mode is set" in run.stderr
+
+
+def test_restore_ends_the_hook_where_apply_had_nothing_to_write_too(
+    host: Host, pcietune: Pcietune
+) -> None:
+    host.enforcing("apply").apply()
+    run = host.tree.root / "run/pcietune"
+    (run / "undo.jsonl").unlink()  # as where the kernel command line had set all of it
+
+    pcietune("restore", "--from", host.tree.root, "--in-place")
+
+    assert {path.name for path in run.rglob("*") if path.is_file()} == {"lock"}

@@ -152,6 +152,21 @@ def test_uninstalling_leaves_what_was_there_before(installed: Installed, tmp_pat
     assert tree(tmp_path / "root") == installed.before
 
 
+def test_uninstalling_says_that_an_image_still_keeps_functions_for_vfio(
+    installed: Installed, tmp_path: Path
+) -> None:
+    """Else they would have no driver after the next boot, and nobody would know why."""
+    shutil.copytree(installed.prefix, tmp_path / "usr")
+    kept = tmp_path / "var/lib/pcietune/early-overrides"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("0000:20:00.0/00.0 15b3:101b vfio-pci 0000:21:00.0\n")
+
+    said = _make("uninstall", Path("/usr"), str(tmp_path), {}).stdout
+
+    assert "made anew: update-initramfs -u, or dracut --force" in said
+    assert kept.exists()
+
+
 def test_what_is_still_enabled_is_not_uninstalled(installed: Installed, tmp_path: Path) -> None:
     """Else a link to nothing would be told at every boot."""
     shutil.copytree(installed.prefix, tmp_path / "usr")
