@@ -45,12 +45,15 @@ class HostFiles:
         """Return what a file of at most 64 KiB holds.
 
         Raises:
-            OSError: It cannot be read, or is larger.
+            OSError: It cannot be read, is larger, or is a pipe.
             BadInputError: As ``path``.
         """
-        descriptor = os.open(self.path(relative), os.O_RDONLY | os.O_CLOEXEC)
+        careful = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for another end
+        descriptor = os.open(self.path(relative), careful)
         try:
             data = os.read(descriptor, _LARGEST + 1)
+            if not data and stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), relative)
         finally:
             os.close(descriptor)
         if len(data) > _LARGEST:

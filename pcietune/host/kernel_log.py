@@ -9,7 +9,7 @@ from pcietune.model.kernel_log import LogLine
 KMSG = "dev/kmsg"
 
 _LARGEST_RECORD = 0x4000  # bytes; a read with less room fails (kernel/printk: 8,192)
-_RECORD = re.compile(r"(\d+),\d+,(\d+),[^;]*;(.*)")  # Documentation/ABI/testing/dev-kmsg
+_RECORD = re.compile(r"([0-9]{1,10}),[0-9]+,([0-9]{1,20}),[^;]*;(.*)")  # ABI/testing/dev-kmsg
 _LEVEL_BITS = 3  # of the first number; the facility is above, 0 is the kernel itself
 
 

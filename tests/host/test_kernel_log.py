@@ -45,3 +45,11 @@ def test_what_is_no_file_of_records_is_not_known(tmp_path: Path) -> None:
     (tmp_path / "dev/kmsg").mkdir(parents=True)
 
     assert _log(tmp_path) is None
+
+
+def test_numbers_that_no_kernel_counts_to_are_of_no_record(tmp_path: Path) -> None:
+    TreeHost(tmp_path).put(
+        "dev/kmsg", f"4,1,{'9' * 5000},-;late\n{'9' * 5000},1,2,-;odd\n4,2,7,-;here"
+    )
+
+    assert _log(tmp_path) == (LogLine(7, "here"),)

@@ -1,5 +1,6 @@
 """Who else gives functions to VFIO, by the files that those programs keep."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,20 @@ def test_a_module_with_a_load_state_was_loaded_from_a_file(tree: TreeHost) -> No
     tree.put("sys/module/vfio_pci/initstate", "live")
 
     assert _owners(tree).found == ()
+
+
+def test_a_pipe_is_not_waited_for_and_not_taken_for_an_empty_file(tree: TreeHost) -> None:
+    for directory, name in (("modprobe.d", "vfio.conf"), ("libvirt/qemu", "vm.xml")):
+        (tree.root / "etc" / directory).mkdir(parents=True)
+        os.mkfifo(tree.root / "etc" / directory / name)
+
+    owners = _owners(tree)
+
+    assert owners.found == ()
+    assert [said.partition(":")[0] for said in owners.not_known] == [
+        "which ids vfio-pci takes",
+        "which functions libvirt manages",
+    ]
 
 
 def test_driverctl_has_a_file_for_each_function(tree: TreeHost) -> None:
