@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from trees.config import DOWNSTREAM_PORT, ConfigBuilder
 from trees.function import Function, downstream_port, root_port
+from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.judged import GPU_PORT as GPU_PORT_ADDRESS
 from tune.judged import NIC_PORT as NIC_PORT_ADDRESS
@@ -31,15 +32,20 @@ from pcietune.tune.audit.audit import audit
 from pcietune.tune.kernel_args.advise import advise
 from pcietune.tune.kernel_args.takes import Takes
 
-# Rightmost is SrcValid, leftmost DirectTrans: what Linux sets, and DirectTrans at the NIC's port.
-BY_PATH = f"pci=config_acs=0011101@{ROOT_PORT};0011101@{GPU_PORT};1011101@{NIC_PORT}"
+# Rightmost is SrcValid, leftmost DirectTrans: what Linux sets by itself (pci_std_enable_acs), which
+# all three ports have, and DirectTrans at the NIC's port, which Linux never sets.
+WORD = f"pci=config_acs=1011101@{NIC_PORT}"
+# GPU's port lost ReqRedir, bit 2.
+TWO_WORDS = f"pci=config_acs=0011101@{GPU_PORT};1011101@{NIC_PORT}"
 NIC_SIDE = with_ports(nic_side=rule(set="DirectTrans+"))
 
 
-def test_every_port_that_owes_something_is_named_by_path_with_every_flag(tmp_path: Path) -> None:
+def test_a_port_that_the_kernel_alone_would_not_set_is_named_by_path_with_every_flag(
+    tmp_path: Path,
+) -> None:
     advice = advised(one_switch(tmp_path))
 
-    assert advice.words == (BY_PATH,)
+    assert advice.words == (WORD,)
     assert [port.control for port in advice.ports] == [0x1D, 0x1D, 0x5D]
     assert advice.why_not == ""
 
@@ -80,7 +86,7 @@ def test_an_id_that_another_switch_has_too_is_not_used(tmp_path: Path, takes: Ta
 def test_an_id_whose_ports_owe_different_words_is_not_used(tmp_path: Path) -> None:
     advice = advised(one_switch(tmp_path), profile=_opening(both=False))
 
-    assert advice.words == (f"pci=config_acs=0011101@{GPU_PORT};1011101@{NIC_PORT}",)
+    assert advice.words == (WORD,)
 
 
 def test_a_port_of_the_id_that_cannot_be_read_may_be_changed_so_the_id_is_not_used(
@@ -95,7 +101,7 @@ def test_a_port_of_the_id_that_cannot_be_read_may_be_changed_so_the_id_is_not_us
 
 
 def test_what_a_broken_kernel_cannot_have_is_said_with_what_then(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path)
+    tree = _with_redirection_lost(tmp_path)
     tree.put("proc/cmdline", f"ro pci=config_acs=1x111x1@{NIC_PORT}")
 
     advice = advised(tree, BROKEN)
@@ -103,7 +109,7 @@ def test_what_a_broken_kernel_cannot_have_is_said_with_what_then(tmp_path: Path)
     assert advice.words == ()
     assert advice.merged.text == f"ro pci=config_acs=1x111x1@{NIC_PORT}"
     assert advice.why_not == (
-        "it takes more than one entry (3 here), and kernels 6.11 to 6.14 take only the first: use "
+        "it takes more than one entry (2 here), and kernels 6.11 to 6.14 take only the first: use "
         "kernel 6.15, 6.14.2, 6.13.11, 6.12.23 or later; until then `pcietune apply` sets the "
         "registers after each boot"
     )
@@ -134,14 +140,14 @@ def test_an_old_kernel_cannot_set_direct_trans(tmp_path: Path) -> None:
 
 
 def test_where_the_fix_is_not_known_several_entries_come_with_a_doubt(tmp_path: Path) -> None:
-    advice = advised(one_switch(tmp_path), UNKNOWN)
+    advice = advised(_with_redirection_lost(tmp_path), UNKNOWN)
 
-    assert advice.words == (BY_PATH,)
+    assert advice.words == (TWO_WORDS,)
     assert "9cf8a952d57b" in advice.notes[0]
 
 
 def test_where_the_fix_is_not_known_one_entry_raises_no_doubt(tmp_path: Path) -> None:
-    assert advised(one_switch(tmp_path), UNKNOWN, profile=NIC_SIDE).notes == ()
+    assert advised(one_switch(tmp_path), UNKNOWN).notes == ()
 
 
 def test_what_the_profile_does_not_name_stays_as_it_is(tmp_path: Path) -> None:
@@ -151,17 +157,24 @@ def test_what_the_profile_does_not_name_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_what_a_port_does_not_offer_is_not_asked_of_it(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path, instead=[_nic_port(capability=0x001F)])
+    tree = one_switch(tmp_path, instead=[_nic_port(capability=0x001F, control=0x0019)])
 
     advice = advised(tree)
 
-    assert f"0011101@{NIC_PORT}" in advice.words[0]
+    # By id: the GPU's port owes the same.
+    assert advice.words == ("pci=config_acs=0011101@pci:1000:c010",)
+
+
+def test_a_port_that_lacks_nothing_that_it_offers_needs_no_words(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, instead=[_nic_port(capability=0x001F)])
+
+    assert advised(tree).words == ()
 
 
 def test_a_port_without_acs_gets_no_entry(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path, instead=[root_port(ROOT_PORT, acs=None)])
+    tree = _with_redirection_lost(tmp_path, root_port(ROOT_PORT, acs=None))
 
-    assert advised(tree).words == (f"pci=config_acs=0011101@{GPU_PORT};1011101@{NIC_PORT}",)
+    assert advised(tree).words == (TWO_WORDS,)
 
 
 def test_a_port_whose_registers_the_kernel_does_not_set_is_left_out_and_named(
@@ -170,9 +183,9 @@ def test_a_port_whose_registers_the_kernel_does_not_set_is_left_out_and_named(
     config = ConfigBuilder("8086:a110", 0x060400).express(DOWNSTREAM_PORT).acs(0x5F, 0x1D)
     quirky = Function(NIC_PORT_ADDRESS, config, below="0000:21:00.0", driver="pcieport")
 
-    advice = advised(one_switch(tmp_path, instead=[quirky]))
+    advice = advised(_with_redirection_lost(tmp_path, quirky))
 
-    assert NIC_PORT not in advice.words[0]
+    assert advice.words == (f"pci=config_acs=0011101@{GPU_PORT}",)
     assert advice.notes[0].startswith(f"{NIC_PORT_ADDRESS}: the kernel heeds no option here")
 
 
@@ -211,7 +224,7 @@ def test_a_command_line_that_is_not_known_cannot_be_merged_with(tmp_path: Path) 
 
 def test_a_line_of_exactly_what_the_kernel_keeps_is_taken(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
-    room = 2047 - len(BY_PATH) - 1
+    room = 2047 - len(WORD) - 1
     tree.put("proc/cmdline", "x" * room)
 
     assert advised(tree).length == 2047
@@ -219,25 +232,28 @@ def test_a_line_of_exactly_what_the_kernel_keeps_is_taken(tmp_path: Path) -> Non
 
 def test_a_byte_more_is_refused_with_the_number(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
-    tree.put("proc/cmdline", "x" * (2048 - len(BY_PATH) - 1))
+    tree.put("proc/cmdline", "x" * (2048 - len(WORD) - 1))
 
     with pytest.raises(BadInputError, match="would have 2048 bytes, and the kernel keeps 2047"):
         advised(tree)
 
 
 def test_ports_are_named_by_id_where_paths_leave_no_room(tmp_path: Path) -> None:
-    profile = with_ports(
-        gpu_side=rule(set="DirectTrans+"),
-        nic_side=rule(set="DirectTrans+"),
-        upstream=rule(require="SrcValid+"),
-    )
-    tree = one_switch(tmp_path)
+    opened = rule(set="DirectTrans+")
+    profile = with_ports(gpu_side=opened, nic_side=opened, upstream=rule(require="SrcValid+"))
+    tree = one_switch(tmp_path, instead=[root_port(ROOT_PORT, acs=(0x001F, 0x001C))])
     tree.put("proc/cmdline", "x" * 1960)
 
     advice = advised(tree, profile=profile)
 
     assert advice.words == (f"pci=config_acs=0011101@{ROOT_PORT};1011101@pci:1000:c010",)
     assert all(port.as_wanted for port in advice.ports)
+
+
+def _with_redirection_lost(root: Path, *instead: Function) -> TreeHost:
+    """Return a host whose GPU's port has no ReqRedir."""
+    port = downstream_port(GPU_PORT_ADDRESS, below="0000:21:00.0", acs=(0x005F, 0x0019))
+    return one_switch(root, instead=[port, *instead])
 
 
 def _opening(*, both: bool) -> Profile:

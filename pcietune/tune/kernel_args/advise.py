@@ -7,13 +7,13 @@ from functools import partial
 from pcietune.errors import BadInputError, PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
-from pcietune.tune.audit.acs_words import CONFIG_ACS
 from pcietune.tune.audit.audit import Audit
-from pcietune.tune.audit.config_acs import Semantics, Words, parse_config_acs
+from pcietune.tune.audit.config_acs import Semantics, Words
 from pcietune.tune.audit.named_device import means
 from pcietune.tune.kernel_args.choose import Choice, Situation, choose_entries, choose_list
-from pcietune.tune.kernel_args.command_line import LONGEST, pci_options, split
-from pcietune.tune.kernel_args.merge import IsOurs, Merged, Ours, merge
+from pcietune.tune.kernel_args.command_line import LONGEST, split
+from pcietune.tune.kernel_args.merge import IsOurs, Merged, merge
+from pcietune.tune.kernel_args.named import has_foreign, to_be_named
 from pcietune.tune.kernel_args.others import needed
 from pcietune.tune.kernel_args.owed import OwedPort, owed
 from pcietune.tune.kernel_args.predict import predict
@@ -50,7 +50,8 @@ class Advice:
     Attributes:
         takes: What the kernel makes of it.
         merged: The command line of this boot with pcietune's words.
-        merge: Does the same with another one.
+        merge: Does the same with another one, by what that one has; errors as ``advise``, and a
+            BadInputError where the profile cannot be had so.
         words: Those of pcietune's words that a command line without them needs.
         ports: What becomes of each port.
         why_not: Why the profile cannot be had so, and what then; empty if it can.
@@ -84,33 +85,40 @@ def advise(host: HostAccess, audited: Audit, takes: Takes) -> Advice:
     others = needed(audited, running)
     semantics = takes.semantics or Semantics.FIXED
 
-    def merged_with(choice: Choice) -> Merge:
-        def merge_both(words: Sequence[str], before: Sequence[str]) -> Merged:
-            ours = replace(choice.ours, others=others.among(words, before))
-            return merge(words, ours, is_ours)
-
-        return merge_both
-
     def predicted(merged: Merged) -> tuple[PredictedPort, ...]:
         return tuple(
             PredictedPort(each, _predicted(merged.words, each, semantics)) for each in debts.ports
         )
 
-    situation = Situation(
-        debts.ports,
-        host.functions(),
-        partial(_has_acs, host),
-        takes.semantics,
-        _has_foreign(running, is_ours),
-    )
-    choice, merged = _first_that_does(
-        situation, running, lambda each: merged_with(each)(running, running), predicted
-    )
+    def merged_with(choice: Choice, words: Sequence[str], before: Sequence[str]) -> Merged:
+        ours = replace(choice.ours, others=others.among(words, before))
+        return merge(words, ours, is_ours)
+
+    def best(words: Sequence[str], before: Sequence[str]) -> tuple[Choice, Merged]:
+        situation = Situation(
+            debts.ports,
+            to_be_named(debts.ports, running, words, is_ours),
+            host.functions(),
+            partial(_has_acs, host),
+            takes.semantics,
+            has_foreign(words, is_ours),
+        )
+        return _first_that_does(
+            situation, words, lambda choice: merged_with(choice, words, before), predicted
+        )
+
+    def merge_into(words: Sequence[str], before: Sequence[str]) -> Merged:
+        choice, merged = best(words, before)
+        if choice.why_not:
+            raise BadInputError(f"nothing is written: {choice.why_not}")
+        return merged
+
+    choice, merged = best(running, running)
     return Advice(
         takes=takes,
         merged=merged,
-        merge=merged_with(choice),
-        words=() if choice.why_not else merged_with(choice)((), running).words,
+        merge=merge_into,
+        words=() if choice.why_not else merged_with(choice, (), running).words,
         ports=predicted(merged),
         why_not=choice.why_not,
         notes=(*debts.left_out, *others.notes, *filter(None, [choice.doubt])),
@@ -119,48 +127,34 @@ def advise(host: HostAccess, audited: Audit, takes: Takes) -> Advice:
 
 def _first_that_does(
     situation: Situation,
-    running: tuple[str, ...],
+    words: Sequence[str],
     merged: Callable[[Choice], Merged],
     predicted: Callable[[Merged], Sequence[PredictedPort]],
 ) -> tuple[Choice, Merged]:
     """Return the choice that does it and is short enough, and the command line with it.
 
     A list is tried first, as every kernel knows it; the site's own ``config_acs`` may outdo it.
-    Then entries for the ports that the kernel by itself would not set as wanted: what an entry
-    names gets nothing else from the kernel, now or in later releases.
 
     Raises:
         BadInputError: None is short enough.
     """
-    if not situation.ports:
-        nothing = Choice(Ours())
-        return nothing, merged(nothing)
-    if situation.may_be_listed:
+    if situation.ports and situation.may_be_listed:
         listed = choose_list(situation)
         line = merged(listed)
         if _length(line) <= LONGEST and all(port.as_wanted for port in predicted(line)):
             return listed, line
-    fewest = [each for each in situation.ports if not each.is_left_to_the_kernel]
-    choice = _entries(situation, fewest, merged)
-    line = Merged(running) if choice.why_not else merged(choice)
-    if not choice.why_not and not all(port.as_wanted for port in predicted(line)):
-        # Some word of the site means ports that the kernel alone would set as wanted.
-        choice = _entries(situation, situation.ports, merged)
-        line = Merged(running) if choice.why_not else merged(choice)
-    if not choice.why_not:
+    choice = choose_entries(situation)
+    if choice.why_not:
+        return choice, Merged(tuple(words))
+    line = merged(choice)
+    if _length(line) > LONGEST:
+        short = choose_entries(situation, short=True)
+        choice, line = min(
+            (choice, line), (short, merged(short)), key=lambda each: _length(each[1])
+        )
+    if line.added:
         _check_length(line, len(choice.ours.config_acs))
     return choice, line
-
-
-def _entries(
-    situation: Situation, named: Sequence[OwedPort], merged: Callable[[Choice], Merged]
-) -> Choice:
-    """Return entries for these ports, by id where paths would be too long."""
-    choice = choose_entries(situation, named)
-    if choice.why_not or _length(merged(choice)) <= LONGEST:
-        return choice
-    short = choose_entries(situation, named, short=True)
-    return min(choice, short, key=lambda each: _length(merged(each)))
 
 
 def _predicted(words: Sequence[str], each: OwedPort, semantics: Semantics) -> int:
@@ -191,13 +185,6 @@ def _is_ours(host: HostAccess, ports: Sequence[OwedPort]) -> IsOurs:
     return is_ours
 
 
-def _has_foreign(words: Sequence[str], is_ours: IsOurs) -> bool:
-    """Return whether the entries of ``config_acs`` that count mean other ports as well."""
-    values = [o.removeprefix(CONFIG_ACS) for o in pci_options(words) if o.startswith(CONFIG_ACS)]
-    entries = parse_config_acs(values[-1]) if values else []
-    return any(entry.device is None or not is_ours(entry.device) for entry in entries)
-
-
 def _has_acs(host: HostAccess, function: PciFunction) -> bool:
     """Return whether a function has ACS; what cannot be read may have it."""
     try:
@@ -215,6 +202,8 @@ def _check_length(merged: Merged, entries: int) -> None:
         raise BadInputError(
             f"the kernel command line would have {_length(merged)} bytes, and the kernel keeps "
             f"{LONGEST}: {entries} entries are too many, though ports are named by id where "
-            "that is exact",
+            "that is exact"
+            if entries
+            else f"{LONGEST}: {' '.join(merged.added)} finds no room",
             hint="take other words out of it, or leave it to `pcietune apply` at each boot",
         )

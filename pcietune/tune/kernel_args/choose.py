@@ -43,6 +43,7 @@ class Situation:
 
     Attributes:
         ports: What the ports owe.
+        named: Those of them that need an entry.
         functions: All of the host: an entry by id means every one that has it.
         has_acs: Tells which of them an entry can change.
         semantics: What the kernel makes of the options; None if not known.
@@ -50,6 +51,7 @@ class Situation:
     """
 
     ports: Sequence[OwedPort]
+    named: Sequence[OwedPort]
     functions: Sequence[PciFunction]
     has_acs: HasAcs
     semantics: Semantics | None
@@ -68,20 +70,19 @@ def choose_list(situation: Situation) -> Choice:
     return Choice(Ours(disable_acs_redir=tuple(p.port.location for p in situation.ports)))
 
 
-def choose_entries(
-    situation: Situation, named: Sequence[OwedPort], *, short: bool = False
-) -> Choice:
+def choose_entries(situation: Situation, *, short: bool = False) -> Choice:
     """Return the entries of ``config_acs``, every flag of them spelled.
 
     Args:
         situation: What decides.
-        named: The ports that get an entry.
         short: Whether to name ports by id wherever that is exact, not by path, to save room.
     """
-    by_id = _by_id(situation, named)
-    by_path = tuple(f"{_flags(owed)}@{owed.port.location}" for owed in named)
+    by_id = _by_id(situation)
+    by_path = tuple(f"{_flags(owed)}@{owed.port.location}" for owed in situation.named)
     one = len(by_id) == 1 and not situation.foreign
     entries = Ours(config_acs=by_id if one or short else by_path)
+    if not situation.named:
+        return Choice(Ours())
     if situation.semantics is Semantics.NO_CONFIG_ACS:
         why_not = "pci=config_acs= is not known there: use kernel 6.11 or later"
         return Choice(Ours(), why_not=f"{why_not}; until then {_AT_BOOT}")
@@ -92,7 +93,7 @@ def choose_entries(
             f"first: use {_LATER}"
         )
         return Choice(Ours(), why_not=f"{why_not}; until then {_AT_BOOT}")
-    if situation.semantics is Semantics.BROKEN and _clears(named):
+    if situation.semantics is Semantics.BROKEN and _clears(situation.named):
         return Choice(entries, doubt="this kernel leaves at a 0 what firmware set")
     if situation.semantics is None and not one:
         return Choice(entries, doubt=_MAYBE_ONE)
@@ -103,7 +104,7 @@ def _clears(ports: Sequence[OwedPort]) -> bool:
     return any(owed.mask & ~owed.enabled & AcsControl.decode(owed.control) for owed in ports)
 
 
-def _by_id(situation: Situation, named: Sequence[OwedPort]) -> tuple[str, ...]:
+def _by_id(situation: Situation) -> tuple[str, ...]:
     """Return the fewest entries: one for all ports of an id, where it means no other port.
 
     Others with the id would be set as well, if they owe nothing or something else.
@@ -111,7 +112,7 @@ def _by_id(situation: Situation, named: Sequence[OwedPort]) -> tuple[str, ...]:
     owed_at = {owed.port.address: owed for owed in situation.ports}
     entries: dict[str, None] = {}
     by_id: dict[str, bool] = {}
-    for owed in named:
+    for owed in situation.named:
         name = owed.port.id
         if name not in by_id:
             meant = [f for f in situation.functions if f.id == name]

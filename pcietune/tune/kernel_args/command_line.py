@@ -26,6 +26,12 @@ def pci_options(words: Iterable[str]) -> list[str]:
     return [option for word in for_the_kernel(words) for option in options_of(word)]
 
 
+def last_value(options: Iterable[str], name: str) -> str:
+    """Return the value of the option that counts, of those with this name; empty without one."""
+    values = [option.removeprefix(name) for option in options if option.startswith(name)]
+    return values[-1] if values else ""
+
+
 def for_the_kernel(words: Iterable[str]) -> list[str]:
     """Return the words before ``--``: what follows is for init."""
     found = []

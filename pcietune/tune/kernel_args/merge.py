@@ -15,6 +15,7 @@ from pcietune.tune.kernel_args.command_line import (
     for_the_kernel,
     is_cut_off,
     is_list,
+    last_value,
     options_of,
     pci_options,
     pci_word,
@@ -92,17 +93,12 @@ def _wanted(words: Sequence[str], ours: Ours, is_ours: IsOurs) -> list[str]:
     options = pci_options(words)
     entries = [
         entry.text
-        for entry in parse_config_acs(_last(options, CONFIG_ACS))
+        for entry in parse_config_acs(last_value(options, CONFIG_ACS))
         if entry.device is None or not is_ours(entry.device)
     ]
-    devices = [d for d in parse_devices(_last(options, DISABLE_ACS_REDIR)) if not is_ours(d)]
+    devices = [d for d in parse_devices(last_value(options, DISABLE_ACS_REDIR)) if not is_ours(d)]
     lists = ((*ours.config_acs, *entries), (*ours.disable_acs_redir, *devices))
     return [f"{name}{';'.join(each)}" for name, each in zip(LISTS, lists, strict=True) if each]
-
-
-def _last(options: Sequence[str], name: str) -> str:
-    values = [option.removeprefix(name) for option in options if option.startswith(name)]
-    return values[-1] if values else ""
 
 
 def _goes(option: str, is_ours: IsOurs) -> bool:

@@ -25,6 +25,7 @@ class OwedPort:
         control: Its ACS Control now, all 16 bits.
         mask: Controls that the profile names and the port has.
         enabled: Those of them that are to be on.
+        written: Those of them that pcietune may have written since boot.
     """
 
     port: PciFunction
@@ -32,6 +33,7 @@ class OwedPort:
     control: int
     mask: AcsControl
     enabled: AcsControl
+    written: AcsControl
 
     @property
     def spelled(self) -> AcsControl:
@@ -41,7 +43,8 @@ class OwedPort:
     @property
     def is_left_to_the_kernel(self) -> bool:
         """Whether it is as wanted, by nothing but what the kernel sets where an IOMMU is on."""
-        beyond = self.enabled & ~ISOLATION | self.mask & ~self.enabled & ISOLATION
+        off = self.mask & ~self.enabled
+        beyond = self.enabled & ~ISOLATION | off & (ISOLATION | self.written)
         return not beyond and self.is_met_by(self.control)
 
     def is_met_by(self, control: int) -> bool:
@@ -86,7 +89,8 @@ def owed(bits: Sequence[JudgedBit]) -> Owed:
         if not mask:
             continue  # nothing that is asked of it can be set, so nothing is
         enabled = _controls(bit for bit in of_port if bit.requirement.want.on) & may_be_set
-        ports.append(OwedPort(port, acs.supported, acs.control, mask, enabled))
+        written = _controls(bit for bit in of_port if bit.requirement.writable)
+        ports.append(OwedPort(port, acs.supported, acs.control, mask, enabled, written & mask))
     return Owed(tuple(ports), tuple(left_out))
 
 

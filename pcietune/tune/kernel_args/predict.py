@@ -20,7 +20,7 @@ from pcietune.tune.audit.config_acs import (
     readable_entries,
 )
 from pcietune.tune.audit.named_device import is_device, means
-from pcietune.tune.kernel_args.command_line import pci_options
+from pcietune.tune.kernel_args.command_line import last_value, pci_options
 
 _UNNAMED = ~(~AcsControl(0)).value
 
@@ -43,18 +43,12 @@ def predict(
     """
     options = pci_options(words)
     control = before.kernel
-    if _is_listed(_last(options, DISABLE_ACS_REDIR), port):
+    if _is_listed(last_value(options, DISABLE_ACS_REDIR), port):
         control = after_disable_acs_redir(before, semantics)
-    entry = _first(_last(options, CONFIG_ACS), port, semantics)
+    entry = _first(last_value(options, CONFIG_ACS), port, semantics)
     if entry is not None:
         control = after_config_acs(entry, Words(before.firmware, control), semantics)
     return control & (supported.value | _UNNAMED)
-
-
-def _last(options: Sequence[str], name: str) -> str:
-    """Return the value of the option that counts; empty if there is none."""
-    values = [option.removeprefix(name) for option in options if option.startswith(name)]
-    return values[-1] if values else ""
 
 
 def _is_listed(value: str, port: PciFunction) -> bool:
