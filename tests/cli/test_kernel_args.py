@@ -12,10 +12,8 @@ from trees.machines import one_switch
 
 VM = ("--mode", "vm", "--profile", "gpu-rdma")
 NIC_PORT = "0000:20:01.0/00.0/04.0"
-WORD = (
-    "pci=config_acs=0011101@0000:20:01.0;0011101@0000:20:01.0/00.0/00.0;"
-    "1011101@0000:20:01.0/00.0/04.0"
-)
+# DirectTrans, leftmost, beside what Linux sets by itself, which the other ports have.
+WORD = f"pci=config_acs=1011101@{NIC_PORT}"
 SNIPPET = "etc/default/grub.d/50-pcietune.cfg"
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from host.boot_loader.roots import debian, put
+from trees.function import downstream_port
 from trees.machines import one_switch
+from tune.judged import GPU_PORT
 from tune.kernel_args_hosts import BROKEN, FIXED, advised
 
 from pcietune.cli.judging import Request
@@ -85,7 +87,11 @@ def test_where_nobody_is_there_to_ask_nothing_is_written(host: SysfsHost, *, und
     assert (host.root / OWN).exists() is undoing
 
 
-def test_what_cannot_be_had_is_not_written(host: SysfsHost) -> None:
+def test_what_cannot_be_had_is_not_written(tmp_path: Path) -> None:
+    lost = downstream_port(GPU_PORT, below="0000:21:00.0", acs=(0x5F, 0x19))
+    one_switch(tmp_path, instead=[lost])
+    host = SysfsHost(debian(tmp_path))
+
     with pytest.raises(BadInputError, match="nothing is written: it takes more than one entry"):
         _steps(host, takes=BROKEN).write(host, LoaderName.GRUB)
     assert not (host.root / OWN).exists()
