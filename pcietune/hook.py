@@ -12,8 +12,9 @@ from pcietune.address import PciAddress
 from pcietune.errors import ExitCode, LockedError, PcietuneError
 from pcietune.host.hook.kernel import INFO, WARNING, read_line, tell
 from pcietune.host.hook.locks import release, take_turn
-from pcietune.host.hook.place import Place, address_of, place_of
+from pcietune.host.hook.place import Place, address_of, beside, place_of
 from pcietune.host.hook.ports import Port, ports_above
+from pcietune.host.run.kept_settings import SETTINGS, same_settings
 from pcietune.host.run.policy_lines import IDS, read_lines
 from pcietune.host.run.stamp_file import STAMPS, drop_stamp, has_stamp, read_stamp, write_stamp
 from pcietune.model.policy import FunctionDuty, HookPolicy
@@ -62,6 +63,10 @@ def _act(root: str, environ: dict[str, str], address: PciAddress) -> ExitCode:
     policy = None if place is None else _policy(root, place, whole=recovered)
     if policy is None or place is None:
         return ExitCode.OK
+    if policy.enforce and not same_settings(root):
+        policy.enforce = False
+        changed = f"/{SETTINGS} is not as apply found it: nothing is written until it runs again"
+        tell(root, WARNING, f"{address}, {action}: {changed}")
     return _Hook(root, policy).act(action, place)
 
 
@@ -116,7 +121,27 @@ class _Hook:
         if code is not ExitCode.OK:
             drop_stamp(self._stamps, str(place.address))
             tell(self._root, WARNING, f"{place.address}, {action}: {wrong}")
-        return code
+            return code
+        if action == "add" and duty.override is not None and self._policy.enforce:
+            return self._hand_over(place, duty)
+        return ExitCode.OK
+
+    def _hand_over(self, place: Place, duty: FunctionDuty) -> ExitCode:
+        """Give a function to VFIO; return the exit code, and log what was done or kept from it."""
+        from pcietune.host.hook.binding import bind
+        from pcietune.host.hook.gate import check_gate
+
+        slot = [(place, duty), *((p, self._duty(p)) for p in beside(self._root, place))]
+        try:
+            if not place.given_to_vfio:
+                check_gate(self._root, slot)
+            done = bind(self._root, place, duty)
+        except PcietuneError as error:
+            tell(self._root, WARNING, f"{place.address}, add: {error}")
+            return error.exit_code
+        if done:
+            tell(self._root, INFO, f"{place.address} {done}")
+        return ExitCode.OK
 
     def _duty(self, place: Place) -> FunctionDuty | None:
         physical = address_of(place.physical_function)
@@ -128,7 +153,7 @@ class _Hook:
     def _judge(
         self, action: str, place: Place, duty: FunctionDuty, *, bound_before: bool | None
     ) -> str:
-        """Judge a function's ports, set what may be set, and stamp and bind it if all is well.
+        """Judge a function's ports, set what may be set, and stamp it if all is well.
 
         Returns:
             What is not as wanted; empty if nothing.
@@ -148,12 +173,6 @@ class _Hook:
             return "; ".join(_what_is_wrong(port) for port in wrong)
         if action != "bind" or not has_stamp(self._stamps, str(place.address)):
             self._stamp(place, duty, bound_before=bound_before)
-        if action == "add" and duty.override is not None and self._policy.enforce:
-            from pcietune.host.hook.binding import bind
-
-            done = bind(self._root, place, duty)
-            if done:
-                tell(self._root, INFO, f"{place.address} {done}")
         return ""
 
     def _taken_back(self, place: Place, duty: FunctionDuty) -> bool | None:

@@ -9,13 +9,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from pcietune.host.host_files import HostFiles
 from pcietune.host.protect_schema import Protected, protect_complaints, protects
+from pcietune.host.run.kept_settings import SETTINGS
 from pcietune.host.yaml.nodes import Complaint, DocumentError, read_document
 from pcietune.host.yaml.schema import Document, read
 from pcietune.host.yaml.vfio_schema import VfioSchema, vfio_complaints
 from pcietune.model.profile import ModeName
 from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
-
-SETTINGS = "etc/pcietune/pcietune.yaml"
 
 ProfileName = Annotated[
     str, Meta(pattern=r"\S", title="a profile's name", description="leave the key out")

@@ -47,6 +47,29 @@ def everything(root: Path) -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in (root / "sys").rglob("*") if p.is_file()}
 
 
+@pytest.mark.parametrize(
+    ("then", "now"), [("enforce: apply", "enforce: audit"), ("enforce: apply", None), (None, "{}")]
+)
+def test_settings_that_were_changed_since_apply_let_nothing_be_written(
+    tmp_path: Path, then: str | None, now: str | None
+) -> None:
+    tree = one_switch(tmp_path)
+    file = tree.put("etc/pcietune/pcietune.yaml", then or "")
+    if then is None:
+        file.unlink()
+    leave(tree)
+    file.unlink(missing_ok=True)
+    if now is not None:
+        tree.put("etc/pcietune/pcietune.yaml", now)
+    before = everything(tmp_path)
+
+    told = add(tree, NIC)
+
+    assert told.exit_code == ExitCode.DIFFERS
+    assert "/etc/pcietune/pcietune.yaml is not as apply found it: nothing is written" in told.stderr
+    assert everything(tmp_path) == before
+
+
 def test_the_nics_port_gets_direct_trans_and_nothing_else_is_written(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     leave(tree)

@@ -13,6 +13,7 @@ from pcietune.host.run.policy_file import read_policy
 from pcietune.host.run.policy_lines import decode_lines, read_lines
 from pcietune.host.run.stamp_file import decode_stamp, encode_stamp
 from pcietune.model.policy import FunctionDuty, HookPolicy
+from pcietune.model.policy_plain import plain_policy, policy_from_plain
 from pcietune.model.stamp import Stamp
 
 BOOT = "3d1f3a2e-0c43-4a5b-9a52-2f5d7f4c8e01"
@@ -93,14 +94,16 @@ def test_what_the_policy_no_longer_names_vanishes(files: HostFiles) -> None:
     assert names(files, f"{RUN}/ids") == {"15B3:A2D6"}
     assert names(files, f"{RUN}/bind") == set()
     assert names(files, f"{RUN}/stamps") == {"0000:24:00.0"}
-    assert names(files, RUN) == {"ids", "bind", "stamps", "policy.json"}
+    assert names(files, RUN) == {"ids", "bind", "stamps", "policy.json", "settings"}
 
 
-def test_everybody_may_read_what_is_kept_and_only_root_write_it(files: HostFiles) -> None:
+def test_everybody_may_read_what_is_kept_but_the_settings_and_only_root_write_it(files: HostFiles) -> None:
     keep_policy(files, policy(GPU), [stamp("0000:23:00.0")])
 
     kept = [path for path in (files.root / RUN).rglob("*") if path.is_file()]
-    assert {path.stat().st_mode & 0o777 for path in kept} == {0o644}
+    modes = {path.name: path.stat().st_mode & 0o777 for path in kept}
+    assert modes.pop("settings") == 0o600  # /etc may keep them from others
+    assert set(modes.values()) == {0o644}
 
 
 def test_the_hook_reads_what_was_kept(files: HostFiles) -> None:
@@ -109,9 +112,9 @@ def test_the_hook_reads_what_was_kept(files: HostFiles) -> None:
     whole = read_policy(files.path(RUN), BOOT)
     part = read_lines(files.path(f"{RUN}/ids"), "10DE:20F3", BOOT)
     assert whole is not None
-    assert whole.plain() == policy(GPU, NIC).plain()
+    assert plain_policy(whole) == plain_policy(policy(GPU, NIC))
     assert part is not None
-    assert part.plain() == policy(GPU).plain()
+    assert plain_policy(part) == plain_policy(policy(GPU))
 
 
 @pytest.mark.parametrize("boot_id", ["another", None])
@@ -179,7 +182,7 @@ JSON = st.recursive(
 @given(plain=JSON)
 def test_any_json_is_a_policy_or_none(plain: object) -> None:
     with suppress(ValueError):
-        HookPolicy.from_plain(plain)
+        policy_from_plain(plain)
 
 
 @pytest.mark.parametrize("mode", [0o666, 0o664])

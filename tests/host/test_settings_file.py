@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError, ExitCode
 from pcietune.host.host_files import HostFiles
-from pcietune.host.settings_file import SETTINGS, load_settings, parse_settings
+from pcietune.host.run.kept_settings import SETTINGS
+from pcietune.host.settings_file import load_settings, parse_settings
 from pcietune.host.yaml.nodes import DocumentError
 from pcietune.model.profile import ModeName
 from pcietune.model.protection import Protect, Selector

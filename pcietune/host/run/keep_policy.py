@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from pcietune.errors import BadInputError
 from pcietune.host.host_files import HostFiles
+from pcietune.host.run.kept_settings import KEPT, SETTINGS, read_settings
 from pcietune.host.run.policy_file import POLICY, encode_policy
 from pcietune.host.run.policy_lines import IDS, encode_lines
 from pcietune.host.run.run_files import (
@@ -25,7 +26,7 @@ BIND = "bind"
 EARLY = "early-overrides"
 ETC = "etc/pcietune"  # surely on the root file system: apply runs before /var may be mounted
 _WHAT = "the policy of the udev hook"
-_READABLE = 0o644
+_READABLE, _PRIVATE = 0o644, 0o600
 
 
 def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp]) -> None:
@@ -38,7 +39,7 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         NotPermittedError: They cannot be kept: ``/run`` is full, missing or read-only.
     """
     ids = {duty.id for duty in policy.duties}
-    probed = {duty.id for duty in policy.duties if duty.override is not None and duty.probe}
+    probed = {duty.id for duty in policy.duties if duty.is_bound_at_once}
     try:
         make_run_directory(files)
         _replace(files, RUN, POLICY, encode_policy(policy))
@@ -46,6 +47,7 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         _fill(files, IDS, lines)
         _fill(files, BIND, {_as_in_uevent(each): b"" for each in probed})
         _fill(files, STAMPS, {stamp.address: encode_stamp(stamp) for stamp in stamps})
+        _replace(files, RUN, KEPT, read_settings(files.path(SETTINGS)), _PRIVATE)
     except OSError as error:
         raise cannot_keep(_WHAT, files, error) from error
 
@@ -63,7 +65,8 @@ def forget_policy(files: HostFiles) -> None:
         for name in (IDS, BIND, STAMPS):
             if files.exists(f"{RUN}/{name}"):
                 _fill(files, name, {})
-        run_path(files, POLICY).unlink(missing_ok=True)
+        for name in (POLICY, KEPT):
+            run_path(files, name).unlink(missing_ok=True)
     except OSError as error:
         raise cannot_keep(_WHAT, files, error) from error
 
@@ -136,12 +139,14 @@ def _holds(files: HostFiles, directory: str, name: str, data: bytes) -> bool:
         return file.read() == data
 
 
-def _replace(files: HostFiles, directory: str, name: str, data: bytes) -> None:
+def _replace(
+    files: HostFiles, directory: str, name: str, data: bytes, mode: int = _READABLE
+) -> None:
     """Write a file anew, readable by all; a kill leaves the one before or this one."""
     new = f".{name}.new"
     descriptor = open_run_file(files, new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, directory)
     try:
-        os.fchmod(descriptor, _READABLE)
+        os.fchmod(descriptor, mode)
         write_all(descriptor, data)
     finally:
         os.close(descriptor)
