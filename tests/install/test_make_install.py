@@ -157,7 +157,7 @@ def test_uninstalling_says_that_an_image_still_keeps_functions_for_vfio(
 ) -> None:
     """Else they would have no driver after the next boot, and nobody would know why."""
     shutil.copytree(installed.prefix, tmp_path / "usr")
-    kept = tmp_path / "var/lib/pcietune/early-overrides"
+    kept = tmp_path / "etc/pcietune/early-overrides"
     kept.parent.mkdir(parents=True)
     kept.write_text("0000:20:00.0/00.0 15b3:101b vfio-pci 0000:21:00.0\n")
 
