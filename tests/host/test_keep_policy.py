@@ -97,7 +97,7 @@ def test_what_the_policy_no_longer_names_vanishes(files: HostFiles) -> None:
     assert names(files, RUN) == {"ids", "bind", "stamps", "policy.json", "settings"}
 
 
-def test_everybody_may_read_what_is_kept_but_the_settings_and_only_root_write_it(files: HostFiles) -> None:
+def test_everybody_may_read_all_but_the_settings_and_only_root_write_it(files: HostFiles) -> None:
     keep_policy(files, policy(GPU), [stamp("0000:23:00.0")])
 
     kept = [path for path in (files.root / RUN).rglob("*") if path.is_file()]
