@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.agent_link import AgentLink
-from bench.code_disk import make_code_disk
+from bench.code_disk import make_code_disk, python_path
 from bench.errors import GuestDiedError
 from bench.fabric import lay_out
 from bench.functions import Functions
@@ -80,7 +80,7 @@ def _boot_once(machine: Machine, images: Images, directory: Path) -> Guest:
     try:
         functions = Functions(qemu, fabric)
         qemu.command("cont")
-        return Guest(qemu, functions, AgentLink(qemu, functions, nonce=nonce))
+        return Guest(qemu, functions, AgentLink(qemu, functions, nonce=nonce), python_path(machine))
     except BaseException:
         qemu.close()
         raise

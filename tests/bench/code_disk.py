@@ -23,7 +23,6 @@ from bench.squashfs import pack_files
 
 CHECKOUT = Path(__file__).parents[2]
 SITE_PACKAGES = Path(sysconfig.get_path("platlib"))
-PYTHON_PATH = [str(CHECKOUT), str(SITE_PACKAGES)]
 
 _GUEST_PARTS = Path(__file__).parent / "guest_parts"
 _IN_GUEST = {
@@ -31,6 +30,13 @@ _IN_GUEST = {
     "bench-doorbell": "usr/local/bin/bench-doorbell",
     "modprobe.conf": "etc/modprobe.d/bench.conf",
 }
+
+
+def python_path(machine: Machine) -> list[str]:
+    """Return where the guest's Python finds pcietune, and what it imports."""
+    if machine.systemd:
+        return [f"/{packages.relative_to(installed().root)}" for packages in installed().packages()]
+    return [str(CHECKOUT), str(SITE_PACKAGES)]
 
 
 def make_code_disk(machine: Machine, image: Path) -> None:
@@ -56,8 +62,13 @@ def _add_files(machine: Machine, archive: tarfile.TarFile) -> None:
             link = tarfile.TarInfo(path.lstrip("/"))
             link.type, link.linkname = tarfile.SYMTYPE, target
             archive.addfile(link)
+    else:
+        _add_checkout(archive)
     for path, content in machine.files.items():
         _add_text(archive, path, content)
+
+
+def _add_checkout(archive: tarfile.TarFile) -> None:
     archive.add(CHECKOUT, filter=_of_checkout)
     for package in _needed_distributions():
         for file in package.files or []:

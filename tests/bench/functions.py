@@ -124,3 +124,9 @@ class Functions:
         if name not in self._spaces:
             raise GuestError(f"the machine has no function {name!r}")
         return self._spaces[name]
+
+
+def location_of(path: str) -> str:
+    """Return a device's location from its path, /sys/devices/pci0000:20/0000:20:00.0/..."""
+    _, root, *below = path.removeprefix("/sys/devices/").split("/")
+    return "/".join([root, *(address.rpartition(":")[2] for address in below)])

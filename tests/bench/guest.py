@@ -6,10 +6,9 @@ from typing import ClassVar
 import msgspec
 
 from bench.agent_link import AgentLink
-from bench.code_disk import PYTHON_PATH
 from bench.config_patches import Patch
 from bench.errors import GuestError, GuestTimeoutError
-from bench.functions import Functions
+from bench.functions import Functions, location_of
 from bench.qemu import Qemu
 
 _BOOT_TIMEOUT = 240  # seconds
@@ -51,14 +50,17 @@ class Guest:
 
     PCIETUNE: ClassVar = ("/usr/bin/python3", "-m", "pcietune")
 
-    def __init__(self, qemu: Qemu, functions: Functions, agent: AgentLink) -> None:
-        """Wait until the guest has booted and answers.
+    def __init__(
+        self, qemu: Qemu, functions: Functions, agent: AgentLink, python_path: list[str]
+    ) -> None:
+        """Wait until the guest has booted and answers; pcietune is found along ``python_path``.
 
         Raises:
             GuestDiedError: It died before.
             GuestError: It does not answer.
         """
         self.qemu = qemu
+        self._python_path = python_path
         self._functions = functions
         self._agent = agent
         self._preloaded = False
@@ -107,7 +109,7 @@ class Guest:
             GuestError: pcietune could not be imported, or there is no such directory or user.
         """
         if not self._preloaded:
-            self._agent.request("preload", object, timeout=_PRELOAD_TIMEOUT, argv=PYTHON_PATH)
+            self._agent.request("preload", object, timeout=_PRELOAD_TIMEOUT, argv=self._python_path)
             self._preloaded = True
         return self._command("call", arguments, timeout, env, stdin, user, cwd)
 
@@ -126,7 +128,7 @@ class Guest:
             _Ended,
             timeout=timeout,
             argv=argv,
-            env={"PYTHONPATH": ":".join(PYTHON_PATH)} | (env or {}),
+            env={"PYTHONPATH": ":".join(self._python_path)} | (env or {}),
             stdin=stdin.encode(),
             user=user,
             cwd=cwd,
@@ -172,7 +174,7 @@ class Guest:
         """
         location = self._functions.location(name)
         for address, path in self._agent.request("device_paths", dict[str, str]).items():
-            if _location(path) == location:
+            if location_of(path) == location:
                 return address
         raise GuestError(f"the guest has no function at {location} ({name})")
 
@@ -247,9 +249,3 @@ class Guest:
     def console_tail(self, lines: int = 60) -> str:
         """Return the last lines that the guest's kernel and its first programs printed."""
         return self.qemu.console_tail(lines)
-
-
-def _location(path: str) -> str:
-    """Return a device's location from its path, /sys/devices/pci0000:20/0000:20:00.0/..."""
-    _, root, *below = path.removeprefix("/sys/devices/").split("/")
-    return "/".join([root, *(address.rpartition(":")[2] for address in below)])

@@ -17,6 +17,10 @@ class Installation:
         self.root = Path(self._folder.name)
         command("make", "--silent", "-C", _CHECKOUT, "install", f"DESTDIR={self.root}")
 
+    def packages(self) -> list[Path]:
+        """Return the folder of the Python packages, of each version of Python that has one."""
+        return sorted((self.root / "usr/lib/pcietune").glob("python*"))
+
     def units(self) -> dict[str, str]:
         """Return the text of the unit files, by path in the guest."""
         files = (self.root / "usr/lib/systemd/system").iterdir()
