@@ -31,6 +31,6 @@ def udev_rules(
                 host, outcome.audit, boot_id="", enforce=False, driver_of=vfio_driver_of(host)
             )
             ids = {duty.id for duty in policy.duties}
-            bound = {duty.id for duty in policy.duties if duty.override is not None}
-            show.lines(lines_of(ids, bound))
+            probed = [duty for duty in policy.duties if duty.override is not None and duty.probe]
+            show.lines(lines_of(ids, {duty.id for duty in probed}))
     show.end(outcome.errors, outcome.status_exit_code())

@@ -12,7 +12,8 @@ def udev_rules(ids: Collection[str], bound: Collection[str]) -> Iterable[str]:
 
     Args:
         ids: Vendor and Device IDs of what the hook acts on: ``10de:20f3``.
-        bound: Those of them that are given to VFIO.
+        bound: Those of them that are given to VFIO at once: for one that waits for a unit no
+            driver is loaded, which would take it by its override.
     """
     yield "# Made by pcietune udev-rules. /etc/udev/rules.d/04-pcietune.rules takes the place of"
     yield "# the installed file of that name. To be made anew where other hardware is built in."

@@ -152,6 +152,18 @@ def test_udev_rules_are_narrowed_to_the_ids_of_the_host(host: Host, pcietune: Pc
     assert 'ENV{PCI_ID}=="10DE:20F3|15B3:101B", ' in judge
 
 
+def test_narrowed_rules_load_no_driver_for_what_waits_for_a_unit(
+    host: Host, pcietune: Pcietune
+) -> None:
+    host.enforcing("audit", "vfio: {bind: [gpu], when: 'after:nvidia-fabricmanager.service'}")
+
+    run = pcietune("udev-rules", "--from", host.tree.root)
+
+    assert run.exit_code == ExitCode.OK
+    assert "kmod load" not in run.stdout
+    assert 'RUN+="/usr/lib/pcietune/hook"' in run.stdout
+
+
 def test_without_a_mode_there_are_no_udev_rules(tmp_path: Path, pcietune: Pcietune) -> None:
     run = pcietune("udev-rules", "--profile", "gpu-rdma", "--from", one_switch(tmp_path).root)
 
