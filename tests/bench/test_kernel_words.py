@@ -29,14 +29,10 @@ def test_with_the_word_the_kernel_sets_the_ports_and_apply_has_nothing_to_write(
 
 @pytest.mark.machine("boot-args")
 def test_files_command_line_and_registers_agree_once_the_word_is_written(guest: Guest) -> None:
-    guest.write_file("/etc/default/grub", b'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\n')
-
     before = guest.pcietune("kernel-args", "--check")
-    written = guest.pcietune("kernel-args", "--write", "grub", "--yes")
-    again = guest.pcietune("kernel-args", "--write", "grub", "--yes")
+    written = guest.pcietune("kernel-args", "--write", "systemd-boot", "--yes")
+    again = guest.pcietune("kernel-args", "--write", "systemd-boot", "--yes")
     after = guest.pcietune("kernel-args", "--check")
 
-    assert [each.returncode for each in (before, written, again, after)] == [3, 0, 0, 0]
-    files = guest.run("grep", "-rlF", WORD, "/etc/default").stdout.split()
-    assert len(files) == 1
-    assert guest.read_file(files[0]).decode().count(WORD) == 1
+    assert [each.returncode for each in (before, written, again, after)] == [3, 0, 0, 0], after
+    assert guest.read_file("/etc/kernel/cmdline").decode().split() == ["quiet", WORD]
