@@ -1,7 +1,6 @@
 """What the udev hook is told: apply compiles it, so that the hook need not judge a host.
 
-On the hook's path: plain slotted classes, and nothing imported but what the hook may. As text each
-is a JSON object whose keys are the attributes.
+On the hook's path: plain slotted classes, and nothing imported but what the hook may.
 """
 
 _NAMED = 0x7F  # the controls of ACS Control that pcietune judges
@@ -58,24 +57,6 @@ class PortDuty:
         """Return whether a word of ACS Control is as wanted."""
         return word & self.require_mask == self.require_value
 
-    def plain(self) -> dict[str, object]:
-        """Return it as JSON has it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    @classmethod
-    def from_plain(cls, plain: object) -> "PortDuty":
-        """Return what ``plain`` made; raises ValueError if it made none of this."""
-        keys = _object(plain)
-        return cls(
-            location=_text(keys, "location"),
-            id=_text(keys, "id"),
-            set_mask=_number(keys, "set_mask"),
-            set_value=_number(keys, "set_value"),
-            require_mask=_number(keys, "require_mask"),
-            require_value=_number(keys, "require_value"),
-            dword_registers=_flag(keys, "dword_registers"),
-        )
-
 
 class FunctionDuty:
     """What is to be done when a function is added.
@@ -90,9 +71,14 @@ class FunctionDuty:
         override: What its ``driver_override`` is to be once the ports are as wanted; None if
             nothing is to be bound.
         probe: Whether it is to be probed then; if not, a unit does that later.
+        needs_ats: Whether it is only to be bound if it has an ATS capability.
+        held_by: Ids of findings for which it is not to be bound, and which no hook can judge.
     """
 
-    __slots__ = ("group", "id", "location", "override", "ports", "probe")
+    __slots__ = (
+        *("group", "held_by", "id", "location"),
+        *("needs_ats", "override", "ports", "probe"),
+    )
 
     def __init__(  # noqa: PLR0913 -- a row of a table
         self,
@@ -103,6 +89,8 @@ class FunctionDuty:
         ports: tuple[PortDuty, ...],
         override: str | None,
         probe: bool,
+        needs_ats: bool = False,
+        held_by: tuple[str, ...] = (),
     ) -> None:
         self.location = location
         self.id = id
@@ -110,24 +98,13 @@ class FunctionDuty:
         self.ports = ports
         self.override = override
         self.probe = probe
+        self.needs_ats = needs_ats
+        self.held_by = held_by
 
-    def plain(self) -> dict[str, object]:
-        """Return it as JSON has it."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return told | {"ports": [port.plain() for port in self.ports]}
-
-    @classmethod
-    def from_plain(cls, plain: object) -> "FunctionDuty":
-        """Return what ``plain`` made; raises ValueError if it made none of this."""
-        keys = _object(plain)
-        return cls(
-            location=_text(keys, "location"),
-            id=_text(keys, "id"),
-            group=_text(keys, "group"),
-            ports=tuple(PortDuty.from_plain(port) for port in _list(keys, "ports")),
-            override=None if keys.get("override") is None else _text(keys, "override"),
-            probe=_flag(keys, "probe"),
-        )
+    @property
+    def is_bound_at_once(self) -> bool:
+        """Whether the hook is to bind it, as far as the policy knows."""
+        return self.override is not None and self.probe and not self.held_by
 
 
 class HookPolicy:
@@ -180,69 +157,3 @@ class HookPolicy:
     def duties(self) -> tuple[FunctionDuty, ...]:
         """All duties, those of virtual functions last."""
         return (*self.functions.values(), *self.virtual_functions.values())
-
-    def plain(self) -> dict[str, object]:
-        """Return it as JSON has it."""
-        return {
-            "boot_id": self.boot_id,
-            "enforce": self.enforce,
-            "sha256": self.sha256,
-            "trusted": list(self.trusted),
-            "functions": [duty.plain() for duty in self.functions.values()],
-            "virtual_functions": [duty.plain() for duty in self.virtual_functions.values()],
-        }
-
-    @classmethod
-    def from_plain(cls, plain: object) -> "HookPolicy":
-        """Return what ``plain`` made; raises ValueError if it made none of this."""
-        keys = _object(plain)
-        return cls(
-            boot_id=_text(keys, "boot_id"),
-            enforce=_flag(keys, "enforce"),
-            sha256=_text(keys, "sha256"),
-            trusted=tuple(str(each) for each in _list(keys, "trusted")),
-            functions=_by_location(keys, "functions"),
-            virtual_functions=_by_location(keys, "virtual_functions"),
-        )
-
-
-def _by_location(keys: dict[str, object], name: str) -> dict[str, FunctionDuty]:
-    return {d.location: d for d in map(FunctionDuty.from_plain, _list(keys, name))}
-
-
-def _object(plain: object) -> dict[str, object]:
-    if not isinstance(plain, dict):
-        raise _no("object")
-    return plain
-
-
-def _list(keys: dict[str, object], name: str) -> list[object]:
-    value = keys.get(name)
-    if not isinstance(value, list):
-        raise _no("list", name)
-    return value
-
-
-def _text(keys: dict[str, object], name: str) -> str:
-    value = keys.get(name)
-    if not isinstance(value, str):
-        raise _no("text", name)
-    return value
-
-
-def _flag(keys: dict[str, object], name: str) -> bool:
-    value = keys.get(name)
-    if not isinstance(value, bool):
-        raise _no("truth value", name)
-    return value
-
-
-def _number(keys: dict[str, object], name: str) -> int:
-    value = keys.get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _no("number", name)
-    return value
-
-
-def _no(kind: str, name: str = "policy") -> ValueError:
-    return ValueError(f"{name} is no {kind}")

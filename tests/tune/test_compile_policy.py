@@ -39,7 +39,8 @@ from pcietune.host.run.policy_lines import decode_lines, encode_lines
 from pcietune.host.source import open_host
 from pcietune.model.access import HostAccess
 from pcietune.model.policy import FunctionDuty, HookPolicy, PortDuty
-from pcietune.model.profile import Attach, FunctionPattern, ModeName, Profile, Role
+from pcietune.model.policy_plain import plain_duty, plain_policy, policy_from_plain
+from pcietune.model.profile import AtsPolicy, Attach, FunctionPattern, Mode, ModeName, Profile, Role
 from pcietune.model.protection import HostUse, Protect, Selector
 from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Waiver
@@ -325,6 +326,51 @@ def test_virtual_functions_are_named_by_their_physical_functions_place(tmp_path:
     assert "15b3:101c" in policy.trusted
 
 
+def test_virtual_functions_get_the_driver_that_is_made_for_them(tmp_path: Path) -> None:
+    profile = replace(handing_over(Attach.VF), modes=binding(RoleName.NIC).modes)
+    physical = nic(NIC, below=NIC_PORT)
+    physical.config.sriov(total=4, enabled=0, vf_device=0x101C)
+    host = opened(one_switch(tmp_path, instead=[physical]))
+
+    policy = compile_policy(
+        host,
+        judge(host, profile),
+        boot_id=BOOT,
+        enforce=True,
+        driver_of=lambda f: {"15b3:101c": "mlx5_vfio_pci"}.get(f.id, "vfio-pci"),
+    )
+
+    assert {duty.override for duty in policy.virtual_functions.values()} == {"mlx5_vfio_pci"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "needed"),
+    [
+        (VM, True),
+        (replace(VM, ats=AtsPolicy.KERNEL_OFF), False),
+        (replace(VM, ats=AtsPolicy.IGNORE), False),
+    ],
+)
+def test_ats_is_needed_of_a_nic_where_it_is_wanted(
+    tmp_path: Path, *, mode: Mode, needed: bool
+) -> None:
+    both = replace(mode, vfio=VfioPolicy((RoleName.GPU, RoleName.NIC)))
+
+    policy = policy_of(one_switch(tmp_path), with_mode(both))
+
+    assert duty_of(policy, "/04.0/00.0").needs_ats is needed
+    assert not duty_of(policy, "/00.0/00.0").needs_ats
+
+
+def test_ats_is_not_needed_of_a_nic_for_which_a_site_waived_it(tmp_path: Path) -> None:
+    waiver = Waiver("nic.ats", None, "no GPUDirect here", "T-1", date(2026, 2, 1))
+    profile = binding(RoleName.NIC)
+
+    policy = policy_of(one_switch(tmp_path), profile, waivers=(waiver,))
+
+    assert not duty_of(policy, "/04.0/00.0").needs_ats
+
+
 def test_the_same_policy_has_the_same_name_in_every_boot(tmp_path: Path) -> None:
     host = opened(one_switch(tmp_path))
     audited = judge(host)
@@ -341,20 +387,20 @@ def test_what_is_written_of_a_policy_says_the_same(tmp_path: Path) -> None:
     physical.config.sriov(total=4, enabled=0, vf_device=0x101C)
     policy = policy_of(one_switch(tmp_path, instead=[physical]), profile)
 
-    whole = HookPolicy.from_plain(json.loads(json.dumps(policy.plain())))
+    whole = policy_from_plain(json.loads(json.dumps(plain_policy(policy))))
     parts = [
         decode_lines(encode_lines(policy, id_).decode())
         for id_ in ("10de:20f3", "15b3:101b", "15b3:101c")
     ]
 
-    assert whole.plain() == policy.plain()
+    assert plain_policy(whole) == plain_policy(policy)
     for part in parts:
         assert (part.boot_id, part.enforce, part.trusted) == (BOOT, True, policy.trusted)
-    assert [d.plain() for part in parts for d in part.functions.values()] == [
-        duty.plain() for duty in policy.functions.values()
+    assert [plain_duty(d) for part in parts for d in part.functions.values()] == [
+        plain_duty(duty) for duty in policy.functions.values()
     ]
-    assert [d.plain() for d in parts[2].duties] == [
-        duty.plain() for duty in policy.virtual_functions.values()
+    assert [plain_duty(d) for d in parts[2].duties] == [
+        plain_duty(duty) for duty in policy.virtual_functions.values()
     ]
 
 

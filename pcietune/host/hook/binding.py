@@ -14,6 +14,7 @@ def bind(root: str, place: Place, duty: FunctionDuty) -> str:
     """Set a function's override and have it probed, if it is to be; return what was done.
 
     A function is never taken from a driver, nor an override from who else set it.
+    ``pcietune.host.hook.gate`` has what is to be checked before.
 
     Args:
         root: What stands for the host's ``/``.

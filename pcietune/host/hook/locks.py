@@ -4,11 +4,11 @@ import fcntl
 import os
 import time
 
-from pcietune.errors import LockedError, NotPermittedError
+from pcietune.errors import LockedError, NotPermittedError, PcietuneError
 
 _LOCK = "lock"  # apply holds it alone, hooks share it
 _HOOKS = "hook.lock"
-_LONGEST_TURN_S = 5.0  # a storm of events, at some milliseconds each; udev gives an event 180 s
+_LONGEST_TURN_S = 60.0  # a storm of events on a busy host; udev gives an event 180 s
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.05
 _CAREFUL = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -20,9 +20,8 @@ def take_turn(directory: str) -> list[int]:
         directory: ``/run/pcietune``.
 
     Raises:
-        LockedError: Apply or restore is at work, which is not waited for; or another hook does not
-            end.
-        NotPermittedError: There can be no lock.
+        LockedError: Apply or restore is at work, which is not waited for.
+        NotPermittedError: There can be no lock, or another hook does not end.
     """
     opened: list[int] = []
     try:
@@ -30,10 +29,11 @@ def take_turn(directory: str) -> list[int]:
         _share(opened[0])
         opened.append(os.open(f"{directory}/{_HOOKS}", _CAREFUL, 0o600))
         _wait_for_turn(opened[1])
-    except (OSError, LockedError) as error:
+    except PcietuneError:
         release(opened)
-        if isinstance(error, LockedError):
-            raise
+        raise
+    except OSError as error:
+        release(opened)
         raise NotPermittedError(f"no lock in {directory}: {error.strerror}") from error
     return opened
 
@@ -58,7 +58,7 @@ def _wait_for_turn(descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise LockedError("another hook does not end") from None
+                raise NotPermittedError("not judged: another hook does not end") from None
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
         else:

@@ -7,6 +7,8 @@ from pcietune.errors import BadInputError
 from pcietune.host.hook.kernel import read_line
 from pcietune.model.location import location
 
+_PCI_BRIDGE = "0x0604"
+
 
 class Place:
     """A function that is there.
@@ -55,6 +57,11 @@ class Place:
         """Whether a VM or another VFIO user holds it open; what is not known counts as use."""
         return self.given_to_vfio and self.text("enable") != "0"
 
+    @property
+    def is_bridge(self) -> bool:
+        """Whether it is a bridge between PCI buses, as every port is; if not known, it is none."""
+        return (self.text("class") or "").startswith(_PCI_BRIDGE)
+
     def text(self, attribute: str) -> str | None:
         """Return what a sysfs attribute holds; None if there is none, or it cannot be read."""
         return read_line(f"{self.directory}/{attribute}")
@@ -71,6 +78,10 @@ class Place:
             )
             for depth, directory in enumerate(self.ports)
         ]
+
+    def group(self) -> list[str] | None:
+        """Return the addresses of all of its IOMMU group; None if it has none, or vanished."""
+        return _names(f"{self.directory}/iommu_group/devices") or None
 
     def below(self) -> "list[Place]":
         """Return every function below this one, bridges included; none of what vanishes."""
@@ -123,6 +134,17 @@ def place_of(root: str, address: PciAddress) -> Place | None:
         chain.append(port)
         ports.append("/".join((devices, *names[:depth])))
     return Place(address, directory, location(tuple(chain), address), tuple(ports))
+
+
+def beside(root: str, place: Place) -> list[Place]:
+    """Return the other functions of a function's slot; a VF has none, and is none."""
+    if place.physical_function is not None:
+        return []
+    bus, _, own = place.directory.rpartition("/")
+    slot = f"{own.rpartition('.')[0]}."
+    others = [name for name in _names(bus) if name.startswith(slot) and name != own]
+    found = [place_of(root, address) for name in others if (address := address_of(name))]
+    return [other for other in found if other is not None and other.physical_function is None]
 
 
 def _names(directory: str) -> list[str]:

@@ -92,14 +92,17 @@ def check_may_be_set(port: Port, write: MaskedWrite, trusted: tuple[str, ...]) -
             raise InUseError(f"{below.address} below {port.place.address} is in use by VFIO")
         if cleared and below.given_to_vfio:
             raise InUseError(f"VFIO relies on the isolation of {below.address}")
-        if opens and below.id not in trusted and _has_ats(below):
+        if opens and below.id not in trusted and has_ats(below):
             raise InUseError(f"{below.address} has ATS and is not trusted")
 
 
-def _has_ats(place: Place) -> bool:
-    if (place.text("class") or "").startswith("0x0604"):  # a bridge has none
-        return False
-    return Ats.find(_config(place)) is not None
+def has_ats(place: Place) -> bool:
+    """Return whether a function has an ATS capability, which a bridge has not.
+
+    Raises:
+        PcietuneError: It sleeps, vanished or cannot be read.
+    """
+    return not place.is_bridge and Ats.find(_config(place)) is not None
 
 
 def _config(place: Place) -> FileConfigSpace:

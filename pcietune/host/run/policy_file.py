@@ -8,13 +8,14 @@ import json
 
 from pcietune.host.run.trusted_file import read_trusted
 from pcietune.model.policy import HookPolicy
+from pcietune.model.policy_plain import plain_policy, policy_from_plain
 
 POLICY = "policy.json"
 
 
 def encode_policy(policy: HookPolicy) -> bytes:
     """Return the policy as it stands in the file."""
-    return json.dumps(policy.plain()).encode() + b"\n"
+    return json.dumps(plain_policy(policy)).encode() + b"\n"
 
 
 def read_policy(directory: str, boot_id: str | None) -> HookPolicy | None:
@@ -28,7 +29,7 @@ def read_policy(directory: str, boot_id: str | None) -> HookPolicy | None:
         boot_id: Of this boot; None if the kernel does not say.
     """
     try:
-        policy = HookPolicy.from_plain(json.loads(read_trusted(directory, POLICY)))
+        policy = policy_from_plain(json.loads(read_trusted(directory, POLICY)))
     except (OSError, ValueError, RecursionError):
         return None
     return policy if policy.boot_id == boot_id else None

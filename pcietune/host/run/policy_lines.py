@@ -6,7 +6,7 @@ parted by spaces, and ``-`` stands for none:
 
     policy BOOT_ID enforce|judge SHA256
     trusted ID...
-    pf|vf LOCATION ID GROUP OVERRIDE probe|later
+    pf|vf LOCATION ID GROUP OVERRIDE probe|later ats|- FINDING,...
     port LOCATION ID SET_MASK SET_VALUE REQUIRE_MASK REQUIRE_VALUE word|dword
     end
 
@@ -18,6 +18,7 @@ from pcietune.model.policy import FunctionDuty, HookPolicy, PortDuty
 
 IDS = "ids"
 _NONE = "-"
+_ATS = "ats"
 _END = "end"
 
 
@@ -89,9 +90,10 @@ def decode_lines(text: str) -> HookPolicy:
 
 def _lines(kind: str, duty: FunctionDuty) -> list[str]:
     group, override = duty.group or _NONE, duty.override or _NONE
-    when = "probe" if duty.probe else "later"
+    when, needed = "probe" if duty.probe else "later", _ATS if duty.needs_ats else _NONE
+    held_by = ",".join(duty.held_by) or _NONE
     return [
-        f"{kind} {duty.location} {duty.id} {group} {override} {when}",
+        f"{kind} {duty.location} {duty.id} {group} {override} {when} {needed} {held_by}",
         *(
             f"port {port.location} {port.id} {port.set_mask:02x} {port.set_value:02x} "
             f"{port.require_mask:02x} {port.require_value:02x} "
@@ -102,7 +104,7 @@ def _lines(kind: str, duty: FunctionDuty) -> list[str]:
 
 
 def _function(words: list[str]) -> FunctionDuty:
-    location, its_id, group, override, when = words
+    location, its_id, group, override, when, needed, held_by = words
     return FunctionDuty(
         location=location,
         id=its_id,
@@ -110,6 +112,8 @@ def _function(words: list[str]) -> FunctionDuty:
         ports=(),
         override=None if override == _NONE else override,
         probe=when == "probe",
+        needs_ats=needed == _ATS,
+        held_by=() if held_by == _NONE else tuple(held_by.split(",")),
     )
 
 

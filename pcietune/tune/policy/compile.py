@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 
 from pcietune.address import PciAddress
@@ -10,11 +11,13 @@ from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
 from pcietune.model.policy import FunctionDuty, HookPolicy, PortDuty
+from pcietune.model.policy_plain import plain_policy
 from pcietune.model.profile import Attach, ModeName
 from pcietune.model.role_name import RoleName
 from pcietune.model.switch_group import SwitchGroup
 from pcietune.registers.sriov import SrIov
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.policy.held_by import held_by, needs_ats
 from pcietune.tune.policy.port_duty import port_duties
 
 _TUNED = (RoleName.GPU, RoleName.NIC, RoleName.NVSWITCH)
@@ -49,7 +52,7 @@ def compile_policy(
         functions={duty.location: duty for duty in functions},
         virtual_functions={duty.location: duty for duty in virtual_functions},
     )
-    policy.sha256 = sha256(json.dumps(policy.plain(), sort_keys=True).encode()).hexdigest()
+    policy.sha256 = sha256(json.dumps(plain_policy(policy), sort_keys=True).encode()).hexdigest()
     policy.boot_id = boot_id  # not hashed: the same policy has the same name in every boot
     return policy
 
@@ -79,13 +82,13 @@ class _Compiler:
                 continue
             function = self._audited.fabric.functions[address]
             attach = self._audited.profile.roles[role].attach
-            duty = self._duty(function, function.id, role, binds=attach is Attach.PF)
+            duty = self._duty(function, function, role, binds=attach is Attach.PF)
             if not duty.group and duty.override is None:
                 continue  # nothing is wanted of it
             functions.append(duty)
-            vf_id = self._vf_id(function) if attach is Attach.VF else None
-            if vf_id is not None:
-                virtual_functions.append(self._duty(function, vf_id, role, binds=True))
+            virtual = self._as_virtual(function) if attach is Attach.VF else None
+            if virtual is not None:
+                virtual_functions.append(self._duty(function, virtual, role, binds=True))
         return functions, virtual_functions
 
     def trusted(self, virtual_functions: Iterable[FunctionDuty]) -> tuple[str, ...]:
@@ -104,12 +107,12 @@ class _Compiler:
     def _duty(
         self,
         function: PciFunction,
-        id: str,  # noqa: A002 -- as everywhere in the model
+        handed: PciFunction,
         role: RoleName,
         *,
         binds: bool,
     ) -> FunctionDuty:
-        """Return what a function owes, or by another id what its VFs do."""
+        """Return what a function owes; or what its VFs do, if ``handed`` has their id."""
         group = self._group_of.get(function.address)
         mode = self._audited.mode
         if group is not None:
@@ -117,19 +120,22 @@ class _Compiler:
         vfio = self._audited.yardstick.vfio_of(mode)
         bound = binds and mode is ModeName.VM and vfio.binds(role)
         above = self._audited.fabric.ports_above(function)
+        ats = self._audited.profile.modes[mode].ats
         return FunctionDuty(
             location=function.location,
-            id=id,
+            id=handed.id,
             group="" if group is None else group.name,
             ports=tuple(self._ports[p.address] for p in above if p.address in self._ports),
-            override=self._driver_of(function) if bound else None,
+            override=self._driver_of(handed) if bound else None,
             probe=bound and vfio.after is None,
+            needs_ats=bound and role is RoleName.NIC and needs_ats(self._audited, function, ats),
+            held_by=held_by(self._host, self._audited, function) if bound else (),
         )
 
-    def _vf_id(self, function: PciFunction) -> str | None:
-        """Return the id of a function's VFs; None if it has none or that cannot be read."""
+    def _as_virtual(self, function: PciFunction) -> PciFunction | None:
+        """Return a function with its VFs' id; None if it has none or that cannot be read."""
         with suppress(PcietuneError):
             sriov = SrIov.find(self._host.config(function))
             if sriov is not None:
-                return f"{function.vendor:04x}:{sriov.vf_device_id:04x}"
+                return replace(function, device=sriov.vf_device_id)
         return None
