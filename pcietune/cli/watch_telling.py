@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from pcietune.cli import show
 from pcietune.host.events import UdevEvents
 from pcietune.host.journal import send
 from pcietune.host.journal_stream import stderr_is_journal
@@ -32,9 +33,8 @@ def udev_events(wake: int, tell: Callable[[Notice], None]) -> UdevEvents:
 
 
 def _tell_json(notice: Notice) -> None:
-    """Print a line at once; a reader that left ends the command."""
-    sys.stdout.write(f"{json_line(notice, datetime.now(UTC))}\n")
-    sys.stdout.flush()
+    """Print a line at once; a reader that left ends the command, and so does a full stdout."""
+    show.document(json_line(notice, datetime.now(UTC)))
 
 
 def _tell_journal(notice: Notice) -> None:

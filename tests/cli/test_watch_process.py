@@ -135,6 +135,29 @@ def test_a_hangup_makes_it_look_at_once_and_each_line_on_stdout_is_an_object(
     )
 
 
+def test_a_full_disk_behind_stdout_ends_it_and_is_told_without_a_traceback() -> None:
+    told = (
+        "import typer\n"
+        "from pcietune.cli.watch_telling import teller\n"
+        "from pcietune.tune.watch.notice import Notice, NoticeKind\n"
+        "try:\n    teller(as_json=True)(Notice(NoticeKind.REMARK, 'here'))\n"
+        "except typer.Exit as end:\n    raise SystemExit(end.exit_code)\n"
+    )
+
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [sys.executable, "-c", told],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        )
+
+    assert run.returncode == 1
+    assert run.stderr == "pcietune: the result could not be printed: No space left on device\n"
+
+
 def word_of(root: Path) -> int:
     (config,) = root.glob(f"sys/devices/**/{NIC_PORT}/config")
     return int.from_bytes(config.read_bytes()[0x106:0x108], "little")
