@@ -49,6 +49,8 @@ def advice_lines(advice: Advice) -> Iterable[str]:
         yield f"not by the kernel command line: {advice.why_not}"
     elif not advice.ports:
         yield "no port owes anything, so no word is needed"
+    elif not advice.words:
+        yield "the kernel by itself sets every port as wanted, so no word is needed"
     yield from advice.words
     if advice.ports and not advice.why_not:
         yield ""

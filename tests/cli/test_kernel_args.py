@@ -27,6 +27,14 @@ def _host(root: Path, *, control: int = 0x001D, cmdline: str = "ro quiet") -> Tr
     return host
 
 
+def _without_a_nic_to_open(root: Path, *, control: int = 0x001D) -> TreeHost:
+    """Return one whose ports have no DirectTrans, so that they owe what Linux sets by itself."""
+    host = _host(root)
+    port = downstream_port("0000:22:04.0", below="0000:21:00.0", acs=(0x001F, control))
+    host.config("0000:22:04.0").write_bytes(port.config.build())
+    return host
+
+
 def _by_grub(host: TreeHost, text: str) -> None:
     """Give it a drop-in of ``grub-mkconfig``."""
     put(host.root, "usr/sbin/grub-mkconfig", SOURCES_DIRECTORY)
@@ -201,6 +209,30 @@ def test_a_word_that_says_something_else_does_not_do_it(pcietune: Pcietune, tmp_
     # x is what firmware left: that is not known to isolate.
     assert files["lacking"] == [NIC_PORT]
     assert told["verdict"].startswith("what the files and the kernel command line say")
+
+
+def test_where_the_kernel_needs_no_word_none_is_missed(pcietune: Pcietune, tmp_path: Path) -> None:
+    host = _without_a_nic_to_open(tmp_path)
+    _by_grub(host, 'GRUB_CMDLINE_LINUX="quiet"\n')
+
+    told = pcietune("kernel-args", *VM, "--from", tmp_path)
+    checked = _check(pcietune, tmp_path)
+
+    assert (told.exit_code, checked.exit_code) == (0, 0)
+    assert "the kernel by itself sets every port as wanted, so no word is needed" in told.stdout
+    assert "held  the kernel by itself sets every port as wanted" in checked.stdout
+
+
+def test_what_was_lost_of_what_the_kernel_sets_by_itself_is_not_looked_for_in_files(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = _without_a_nic_to_open(tmp_path, control=0x0019)
+    _by_grub(host, 'GRUB_CMDLINE_LINUX="quiet"\n')
+
+    run = _check(pcietune, tmp_path)
+
+    assert run.exit_code == 3
+    assert "they were changed since boot: pcietune audit tells which" in run.stdout
 
 
 def test_what_misleads_in_a_file_is_told_before_it_is_booted(

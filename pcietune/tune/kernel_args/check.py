@@ -19,6 +19,12 @@ from pcietune.tune.kernel_args.owed import OwedPort
 from pcietune.tune.kernel_args.predict import predict
 from pcietune.tune.vfio_use import ISOLATION
 
+_BY_ITSELF = "the kernel by itself sets every port as wanted, and the registers are so"
+_CHANGED = (
+    "the kernel by itself sets every port as wanted where an IOMMU is on, but the registers are "
+    "otherwise: none was on, or they were changed since boot: pcietune audit tells which"
+)
+
 
 class Stage(StrEnum):
     """Where the words must be, in order."""
@@ -141,6 +147,8 @@ def _matters(word: str) -> bool:
 
 def _verdict(stages: Sequence[StageResult]) -> str:
     files, line, registers = (bool(stage.lacking) for stage in stages)
+    if not (files or line or stages[0].words or stages[1].words):
+        return _CHANGED if registers else _BY_ITSELF
     if not (files or line or registers):
         return "the words are in the files, the kernel was given them, and the registers are so"
     if files and line:
