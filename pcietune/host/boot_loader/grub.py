@@ -4,16 +4,14 @@ The word goes into GRUB_CMDLINE_LINUX_DEFAULT, which recovery entries do not hav
 it. Not every ``grub-mkconfig`` reads that directory: it is a script, and is looked at for it.
 """
 
-import re
-import shlex
-from itertools import chain
+from collections.abc import Iterable
 
 from pcietune.errors import BadInputError
+from pcietune.host.boot_loader.sh_variables import Values, source
 from pcietune.host.boot_loader.sites import Merge, added_to
 from pcietune.host.boot_loader.text_file import read_text
 from pcietune.host.host_files import HostFiles
 from pcietune.model.boot_loader import FileChange, IntendedWord, LoaderChange, LoaderName
-from pcietune.tune.kernel_args.command_line import LISTS, split
 
 _DEFAULTS = "etc/default/grub"
 _DIRECTORY = "etc/default/grub.d"
@@ -21,13 +19,11 @@ OWN = f"{_DIRECTORY}/50-pcietune.cfg"
 _HEADER = "# Written by pcietune kernel-args --write grub, and removed by --undo."
 _VARIABLE = "GRUB_CMDLINE_LINUX_DEFAULT"
 _VARIABLES = ("GRUB_CMDLINE_LINUX", _VARIABLE)
-_ASSIGNMENT = re.compile(rf"({'|'.join(_VARIABLES)})=(.*)", re.DOTALL)
+_BY_ENTRIES = "GRUB_ENABLE_BLSCFG"
 _PROGRAMS = ("usr/sbin/grub-mkconfig", "usr/bin/grub-mkconfig", "usr/sbin/grub2-mkconfig")
 _GRUBBY = ("usr/sbin/grubby", "usr/bin/grubby")
 _UPDATE = "usr/sbin/update-grub"
 _MADE = ("boot/grub/grub.cfg", "boot/grub2/grub.cfg")
-
-_Values = dict[str, list[IntendedWord]]
 
 
 class Grub:
@@ -36,24 +32,24 @@ class Grub:
     name = LoaderName.GRUB
 
     def intended(self, files: HostFiles) -> list[IntendedWord]:
-        """Return the words of both variables, as ``grub-mkconfig`` comes to them."""
-        values: _Values = {name: [] for name in _VARIABLES}
+        """Return the words of both variables, as ``grub-mkconfig`` comes to them.
+
+        None where GRUB has its entries from elsewhere, and grubby tells what is in them.
+        """
         if _mkconfig(files) is None:
             return []
-        for path in self._sourced(files):
-            _source(path, read_text(files, path) or "", values)
-        return [*chain.from_iterable(values.values())]
+        values = _values(files, self._sourced(files))
+        if _by_entries(values) and _has_grubby(files) and not files.recorded:
+            return []
+        return _of_kernel(values)
 
     def insert(self, files: HostFiles, merge: Merge) -> LoaderChange:
         """Return the change of pcietune's own file; the Loader's errors."""
         self._check_sourced(files)
         before = read_text(files, OWN)
         ours = _own_words(before)
-        sites: _Values = {name: [] for name in _VARIABLES}
-        for path in self._sourced(files):
-            if path != OWN:
-                _source(path, read_text(files, path) or "", sites)
-        added = added_to([*chain.from_iterable(sites.values())], ours, merge)
+        sites = _values(files, [path for path in self._sourced(files) if path != OWN])
+        added = added_to(_of_kernel(sites), ours, merge)
         after = _text(added) if added else None
         if after == before:
             return LoaderChange(self.name)
@@ -84,13 +80,21 @@ class Grub:
                 "there is no /boot/grub/grub.cfg, so GRUB does not boot this host",
                 hint="is it --write systemd-boot, or cmdline.d?",
             )
+        by_entries = _by_entries(_values(files, self._sourced(files)))
+        if by_entries:
+            raise BadInputError(
+                f"GRUB takes its entries from /boot/loader/entries ({by_entries}: "
+                f"{_BY_ENTRIES}=true), which grub-mkconfig does not change",
+                hint="use --write grubby"
+                if _has_grubby(files)
+                else "add the word that `pcietune kernel-args` prints to the options there",
+            )
         if not _reads_directory(files):
-            by_grubby = any(files.exists(path) for path in _GRUBBY)
             raise BadInputError(
                 f"the grub-mkconfig of this host does not read /{_DIRECTORY}: a file there would "
                 "do nothing",
                 hint="use --write grubby"
-                if by_grubby
+                if _has_grubby(files)
                 else f"add the word that `pcietune kernel-args` prints to {_VARIABLE} in "
                 f"/{_DEFAULTS}, its value in quotes",
             )
@@ -98,14 +102,36 @@ class Grub:
     def _check_kept(self, files: HostFiles) -> None:
         """Refuse where a later file sets the variable anew, and so loses the word."""
         for path in self._sourced(files):
-            values: _Values = {_VARIABLE: [IntendedWord("kept", "")]}
-            _source(path, read_text(files, path) or "", values)
+            values: Values = {_VARIABLE: [IntendedWord("kept", "")]}
+            source(path, read_text(files, path) or "", values)
             if path > OWN and not any(word.word == "kept" for word in values[_VARIABLE]):
                 raise BadInputError(
                     f"/{path} is read after /{OWN} and sets {_VARIABLE} anew, so the word would be "
                     "lost",
                     hint=f'have it start with "${_VARIABLE} ...", or rename it',
                 )
+
+
+def _values(files: HostFiles, paths: Iterable[str]) -> Values:
+    values: Values = {}
+    for path in paths:
+        source(path, read_text(files, path) or "", values)
+    return values
+
+
+def _of_kernel(values: Values) -> list[IntendedWord]:
+    """Return the words of both variables, in the order in which the kernel gets them."""
+    return [word for name in _VARIABLES for word in values.get(name, ())]
+
+
+def _by_entries(values: Values) -> str:
+    """Return where it is said that GRUB's script has no entries of its own; empty if nowhere."""
+    said = values.get(_BY_ENTRIES, [])
+    return said[0].place if [word.word for word in said] == ["true"] else ""
+
+
+def _has_grubby(files: HostFiles) -> bool:
+    return any(files.exists(path) for path in _GRUBBY)
 
 
 def _reads_directory(files: HostFiles) -> bool:
@@ -118,47 +144,14 @@ def _mkconfig(files: HostFiles) -> str | None:
     return next((text for text in texts if text is not None), None)
 
 
-def _source(path: str, text: str, values: _Values) -> None:
-    """Take over what a file assigns, as the shell does that sources it.
-
-    Raises:
-        BadInputError: A line with words that matter makes no sense.
-    """
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            tokens = shlex.split(line, comments=True)
-        except ValueError as error:
-            if any(name in line.partition("#")[0] for name in LISTS):
-                raise BadInputError(
-                    f"/{path}:{number} makes no sense: {error}",
-                    hint="write the assignment on one line",
-                ) from error
-            continue
-        for token in tokens:
-            assigned = _ASSIGNMENT.fullmatch(token)
-            if assigned is not None and assigned[1] in values:
-                values[assigned[1]] = _value(assigned, values, f"/{path}:{number}")
-
-
-def _value(assigned: re.Match[str], values: _Values, place: str) -> list[IntendedWord]:
-    words: list[IntendedWord] = []
-    for word in split(assigned[2]):
-        bare = word.replace('"', "").replace("'", "")
-        if bare in (f"${assigned[1]}", f"${{{assigned[1]}}}"):
-            words += values[assigned[1]]
-        elif not bare.startswith("$"):
-            words.append(IntendedWord(bare, place))
-    return words
-
-
 def _own_words(text: str | None) -> tuple[str, ...]:
     """Return the words of pcietune's own file.
 
     Raises:
         BadInputError: Somebody changed it.
     """
-    values: _Values = {_VARIABLE: []}
-    _source(OWN, text or "", values)
+    values: Values = {_VARIABLE: []}
+    source(OWN, text or "", values)
     words = tuple(word.word for word in values[_VARIABLE])
     if text is not None and text != _text(words):
         raise BadInputError(

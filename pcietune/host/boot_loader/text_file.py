@@ -64,7 +64,7 @@ def make_change(files: HostFiles, change: FileChange, *, backup: bool = True) ->
             _replace(path, change.after, mode or _NEW_MODE)
     except OSError as error:
         raise NotPermittedError(
-            f"cannot write /{change.path}: {error.strerror}", hint=_hint(error)
+            f"cannot write /{change.path}: {error.strerror}", hint=_hint(error, change.path)
         ) from error
 
 
@@ -118,9 +118,11 @@ def _sync(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _hint(error: OSError) -> str:
+def _hint(error: OSError, path: str) -> str:
     if error.errno == errno.EROFS:
         return "is it mounted read-only?"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"is /{Path(path).parent} a directory, or a link that leads nowhere?"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "free some space: df -h"
     return "run pcietune as root"

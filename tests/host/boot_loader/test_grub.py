@@ -18,7 +18,7 @@ from host.boot_loader.roots import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, NotPermittedError
 from pcietune.host.host_files import HostFiles
 from pcietune.model.boot_loader import LoaderName
 from pcietune.tune.kernel_args.merge import Ours
@@ -219,8 +219,82 @@ def test_a_file_that_is_no_cfg_asks_for_nothing(tmp_path: Path) -> None:
     assert intended(files, GRUB) == [("quiet", "/etc/default/grub:1")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'GRUB_CMDLINE_LINUX="ro \\\n  {FOREIGN} \\\n  quiet"\n',
+        f'GRUB_CMDLINE_LINUX="ro\n{FOREIGN}\nquiet"\n',
+        f"GRUB_CMDLINE_LINUX='ro {FOREIGN}'",
+        f'SITE="{FOREIGN}"\nGRUB_CMDLINE_LINUX="ro ${{SITE}} $SITE $GRUB_CMDLINE_LINUX"\n',
+        f"export GRUB_CMDLINE_LINUX={FOREIGN} # don't\n# don't either \\\nX='it'\\''s'\n",
+        f'GRUB_CMDLINE_LINUX="{FOREIGN}"\nGRUB_CMDLINE_LINUX_DEFAULT="quiet {FOREIGN}"\n',
+        f'GRUB_CMDLINE_LINUX="{FOREIGN}"\nGRUB_CMDLINE_LINUX+="c5;1@0000:99:00.0 quiet"\n',
+        f'GRUB_CMDLINE_LINUX+="{FOREIGN}"\nGRUB_CMDLINE_LINUX+=" quiet"\n',
+    ],
+    ids=[
+        "continued", "over lines", "no last newline", "by a variable", "exported, and comments",
+        "in both", "added without a space", "added",
+    ],
+)  # fmt: skip
+def test_a_file_asks_for_what_a_shell_makes_of_it(tmp_path: Path, text: str) -> None:
+    files = debian(tmp_path, text)
+    shell = '. "$0"; echo $GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT'
+
+    by_shell = subprocess.run(
+        ["bash", "-ec", shell, str(tmp_path / "etc/default/grub")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert [word for word, _ in intended(files, GRUB)] == by_shell.stdout.split()
+    with pytest.raises(BadInputError, match="the last one counts"):
+        insert(files, GRUB)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'GRUB_CMDLINE_LINUX="${{X:-{FOREIGN}}}"\n',
+        'GRUB_CMDLINE_LINUX="ro pci=$WORDS"\n',
+        f"add {FOREIGN}\n",
+    ],
+    ids=["a default", "a part", "a function"],
+)
+def test_what_only_a_shell_could_work_out_is_refused_with_its_line(
+    tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(BadInputError, match="/etc/default/grub:1 makes no sense"):
+        insert(debian(tmp_path, text), GRUB)
+
+
+def test_where_grub_has_its_entries_from_elsewhere_grubby_is_the_way(tmp_path: Path) -> None:
+    files = debian(tmp_path, f'GRUB_ENABLE_BLSCFG="true"\nGRUB_CMDLINE_LINUX="{FOREIGN}"\n')
+
+    with pytest.raises(BadInputError, match="/etc/default/grub:1: GRUB_ENABLE_BLSCFG=true") as said:
+        insert(files, GRUB)
+    put(tmp_path, "usr/sbin/grubby", "")
+    with pytest.raises(BadInputError) as with_grubby:
+        insert(files, GRUB)
+
+    assert "to the options there" in said.value.hint
+    assert with_grubby.value.hint == "use --write grubby"
+    assert intended(files, GRUB) == []
+    assert not (tmp_path / OWN).exists()
+
+
+def test_a_directory_that_is_a_link_to_nowhere_is_told(tmp_path: Path) -> None:
+    files = debian(tmp_path)
+    (tmp_path / "etc/default/grub.d").symlink_to(tmp_path / "nowhere")
+
+    with pytest.raises(NotPermittedError) as said:
+        insert(files, GRUB)
+
+    assert said.value.hint.startswith("is /etc/default/grub.d a directory")
+
+
 def test_an_assignment_that_makes_no_sense_is_named_where_it_matters(tmp_path: Path) -> None:
-    files = debian(tmp_path, f'GRUB_TIMEOUT="\nGRUB_CMDLINE_LINUX="{FOREIGN}\n')
+    files = debian(tmp_path, f'GRUB_TIMEOUT=0\nGRUB_CMDLINE_LINUX="{FOREIGN}\n')
 
     with pytest.raises(BadInputError, match="/etc/default/grub:2 makes no sense"):
         insert(files, GRUB)
