@@ -135,7 +135,7 @@ def _run(  # noqa: PLR0913 -- what two commands have in common
         with collecting(outcome), _opened(source, dry_run=dry_run, wait_s=wait_s) as host:
             with told(host):
                 scene = _scene(host, wish, outcome, writes=not dry_run)
-            if scene is not None and outcome.disabled is None:
+            if scene is not None and (dry_run or outcome.disabled is None):
                 judged = units(scene)
                 if dry_run or outcome.only_judges:
                     outcome.bound = Bound(flat(judged), settled)

@@ -283,14 +283,35 @@ def test_on_bare_metal_nothing_is_to_be_bound(pcietune: Pcietune, tree: TreeHost
     assert not any(f.id == "vfio.binding" for f in run.document().findings)
 
 
-def test_where_pcietune_is_switched_off_nothing_is_bound(
+def test_where_pcietune_is_switched_off_a_dry_run_reads_all_the_same_and_says_so(
     pcietune: Pcietune, tree: TreeHost
 ) -> None:
     tree.put("etc/pcietune/disabled", "")
+    before = files(tree)
 
     run = pcietune("vfio", "bind", GPU, "--dry-run", *VM, "--from", tree.root)
 
-    assert "ready" not in run.stdout
+    assert "disabled /etc/pcietune/disabled" in run.stdout
+    assert run.stdout.splitlines()[-1] == f"echo {GPU} > /sys/bus/pci/drivers_probe"
+    assert (run.exit_code, files(tree)) == (3, before)
+
+
+def test_under_lockdown_apply_still_leaves_the_policy_and_what_is_right_passes_the_gate(
+    pcietune: Pcietune, tree: TreeHost
+) -> None:
+    set_word(tree, NIC_PORT, 0x001D)  # DirectTrans-, which may not be set
+    tree.put("sys/kernel/security/lockdown", "none [integrity] confidentiality")
+    tree.put("etc/pcietune/pcietune.yaml", BIND)
+
+    run = pcietune("apply", "--profile", "gpu-rdma", "--from", tree.root, "--in-place", "--json")
+
+    assert run.exit_code == 5
+    assert {b.address: b.state for b in run.document().bindings} == {GPU: "ready", NIC: "blocked"}
+    assert {path.name for path in (tree.root / "run/pcietune/stamps").iterdir()} == {GPU}
+    assert {path.name for path in (tree.root / "run/pcietune/ids").iterdir()} == {
+        "10DE:20F3",
+        "15B3:101B",
+    }
 
 
 def test_another_rail_of_the_same_id_elsewhere_is_not_shown(
