@@ -61,12 +61,16 @@ def ask_nics(
         LockedError: Another pcietune is at work.
         BadInputError: A device is no NIC of the profile, or somebody else may write the settings.
         NoProfileError: No profile describes the host.
+        KeyboardInterrupt: A signal came while a NIC was asked, which was waited for.
     """
     fabric, cards = _meant(host, wish, outcome)
     found = []
-    for card in ask(host, fabric, cards, tool):
-        show.progress(f"asked {card.function.address}")
-        found.append(card)
+    with held_back() as interrupts:  # or the program would be killed between two writes
+        for card in ask(host, fabric, cards, tool):
+            show.progress(f"asked {card.function.address}")
+            found.append(card)
+            if interrupts.asked():
+                raise KeyboardInterrupt
     codes = []
     if wish.set and _is_agreed(found, yes=wish.yes):
         found, interrupted = _set(host, fabric, found, tool, wish.wait_s)

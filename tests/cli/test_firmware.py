@@ -1,8 +1,10 @@
 """``pcietune firmware``: how it ends, and what it never does."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,39 @@ class Server:
 
 
 SET = Wish("gpu-rdma", set=True, yes=True)
+
+
+@pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_lets_the_program_end_what_it_writes_to_a_nic(
+    tmp_path: Path, wish: signal.Signals
+) -> None:
+    server = Server(tmp_path)
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    server.fake.path.write_text(f"#!/bin/sh\ntouch {begun}\nsleep 1\ntouch {ended}\n")
+    program = f"""
+from pcietune.cli.asking import Wish, ask_nics
+from pcietune.cli.interrupts import all_alike_from_now_on
+from pcietune.host.host_files import HostFiles
+from pcietune.host.nic_firmware.tool import ConfigTool
+from pcietune.host.sysfs import SysfsHost
+from pcietune.report.outcome import Outcome
+from pathlib import Path
+all_alike_from_now_on()
+host = SysfsHost(HostFiles(Path({str(server.tree.root)!r}), recorded=False))
+try:
+    ask_nics(host, ConfigTool({str(server.fake.path)!r}), Wish("gpu-rdma"), Outcome())
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
+
+    with subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[2]) as run:
+        while not begun.exists():
+            assert run.poll() is None
+            time.sleep(0.01)
+        run.send_signal(wish)
+
+    assert run.returncode == 130
+    assert ended.exists()
 
 
 @pytest.mark.parametrize(("answer", "due"), [("n", Due.SET), ("", Due.SET), ("y", Due.REBOOT)])
