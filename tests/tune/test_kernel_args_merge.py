@@ -17,6 +17,7 @@ from tune.kernel_args_hosts import (
     with_a_foreign_switch,
 )
 
+from pcietune.errors import BadInputError
 from pcietune.model.profile import ModeName
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.audit.config_acs import Semantics, Words
@@ -171,3 +172,24 @@ def test_what_a_comma_cut_off_goes_where_it_is_ours_and_stays_where_it_is_not(
     assert first == "pci=0000:60:01.0"
     assert ours.startswith("pci=config_acs=")
     assert listed == f"pci=disable_acs_redir={FOREIGN_PORT}"
+
+
+def test_a_quote_that_does_not_end_would_have_the_words_in_it(tmp_path: Path) -> None:
+    """As next_arg() of lib/cmdline.c goes on to the end of the line."""
+    tree = with_a_foreign_switch(tmp_path)
+
+    with pytest.raises(BadInputError, match="this quote on the kernel command line does not end"):
+        _with(tree, 'ro dyndbg="file a +p', ModeName.VM)
+
+
+def test_a_space_that_is_none_to_the_kernel_stays_in_its_word(tmp_path: Path) -> None:
+    tree = with_a_foreign_switch(tmp_path)
+
+    assert _with(tree, "ro x=a\u2003b", ModeName.VM).merged.words[:2] == ("ro", "x=a\u2003b")
+
+
+def test_of_two_words_that_are_the_same_one_is_left(tmp_path: Path) -> None:
+    tree = with_a_foreign_switch(tmp_path)
+    word = f"pci=config_acs=1011101@{NIC_PORT}"
+
+    assert _with(tree, f"ro {word} {word}", ModeName.VM).merged.words == ("ro", word)

@@ -14,7 +14,7 @@ from pcietune.host.boot_loader.sites import Merge
 from pcietune.host.boot_loader.written import Written, note_change, read_written
 from pcietune.host.host_files import HostFiles
 from pcietune.model.boot_loader import IntendedWord, LoaderChange, LoaderName
-from pcietune.tune.kernel_args.command_line import options_of, pci_word, split
+from pcietune.tune.kernel_args.command_line import FOR_INIT, options_of, pci_word, split
 
 _PROGRAMS = ("usr/sbin/grubby", "usr/bin/grubby")
 _ARGS = re.compile(r'^args="(.*)"$', re.MULTILINE)
@@ -49,6 +49,12 @@ class Grubby:
             ours = () if note is None else note.ours_in(words)
             site = words if note is None else note.without(words)
             merged = merge(site, ours)
+            if FOR_INIT in words and merged.added:
+                raise BadInputError(
+                    f"the boot entry {kernel} has {FOR_INIT}, and what grubby puts behind it would "
+                    "be for init, not for the kernel",
+                    hint="grubby --info ALL; take it out first",
+                )
             new = (*_one_pci_word(merged.words), *(w for w in merged.added if not options_of(w)))
             wanted.setdefault(new, kernel)
             sites[_one_pci_word(site)] = None
@@ -105,7 +111,13 @@ def run(command: Sequence[str]) -> str:
     """
     try:
         done = subprocess.run(  # noqa: S603 -- a list of arguments, no shell
-            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=_TIMEOUT_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotPermittedError(f"{command[0]} could not be run: {error}") from error

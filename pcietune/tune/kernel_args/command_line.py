@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from pcietune.errors import BadInputError, quoted
 from pcietune.tune.audit.acs_words import CONFIG_ACS, DISABLE_ACS_REDIR
 from pcietune.tune.audit.named_device import is_device
 
-_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')  # as next_arg() of lib/cmdline.c splits it
+_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+', re.ASCII)  # as next_arg() of lib/cmdline.c splits it
 _PCI = "pci="
-_FOR_INIT = "--"
+FOR_INIT = "--"
+"""The word behind which all others are for init, and none for the kernel."""
 LISTS = (CONFIG_ACS, DISABLE_ACS_REDIR)
 """The options that hold a list of devices, in the order in which pcietune writes them."""
 
@@ -36,7 +38,7 @@ def for_the_kernel(words: Iterable[str]) -> list[str]:
     """Return the words before ``--``: what follows is for init."""
     found = []
     for word in words:
-        if word == _FOR_INIT:
+        if word == FOR_INIT:
             break
         found.append(word)
     return found
@@ -64,6 +66,17 @@ def is_cut_off(option: str) -> bool:
 
 
 def with_words(words: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
-    """Return the words with others behind them, as far as they are for the kernel."""
-    count = len(for_the_kernel(words))
+    """Return the words with others behind them, as far as they are for the kernel.
+
+    Raises:
+        BadInputError: A quote does not end, and so would have them in it.
+    """
+    heard = for_the_kernel(words)
+    count = len(heard)
+    if added and heard and heard[-1].count('"') % 2:
+        raise BadInputError(
+            f"{quoted(heard[-1])}: this quote on the kernel command line does not end, so the "
+            "kernel would take words behind it for a part of it",
+            hint="close the quote where the boot loader has it from, and reboot",
+        )
     return (*words[:count], *added, *words[count:])

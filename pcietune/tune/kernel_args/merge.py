@@ -67,7 +67,11 @@ class Merged:
 
 
 def merge(words: Sequence[str], ours: Ours, is_ours: IsOurs) -> Merged:
-    """Return a command line with pcietune's words in it; the same one if it has them."""
+    """Return a command line with pcietune's words in it; the same one if it has them.
+
+    Raises:
+        BadInputError: A quote in it does not end.
+    """
     heard = for_the_kernel(words)
     others = tuple(word for word in ours.others if word not in heard)
     wanted = _wanted(words, ours, is_ours)

@@ -268,6 +268,26 @@ def test_what_only_a_shell_could_work_out_is_refused_with_its_line(
         insert(debian(tmp_path, text), GRUB)
 
 
+@pytest.mark.parametrize("variable", ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"])
+def test_nothing_is_put_behind_what_hands_the_rest_to_init(tmp_path: Path, variable: str) -> None:
+    files = debian(tmp_path, f'{variable}="ro -- single"\n')
+
+    with pytest.raises(BadInputError, match="/etc/default/grub:1 has --") as said:
+        insert(files, GRUB)
+
+    assert said.value.hint.endswith(" ".join(WORDS))
+    assert not (tmp_path / OWN).exists()
+
+
+def test_the_word_that_stands_twice_is_named_with_the_one_to_write(tmp_path: Path) -> None:
+    text = f'GRUB_CMDLINE_LINUX="{WORDS[0]}"\nGRUB_CMDLINE_LINUX_DEFAULT="{WORDS[0]}"\n'
+
+    with pytest.raises(BadInputError, match="only the last one counts") as said:
+        insert(debian(tmp_path, text), GRUB)
+
+    assert said.value.hint.endswith(WORDS[0])
+
+
 def test_where_grub_has_its_entries_from_elsewhere_grubby_is_the_way(tmp_path: Path) -> None:
     files = debian(tmp_path, f'GRUB_ENABLE_BLSCFG="true"\nGRUB_CMDLINE_LINUX="{FOREIGN}"\n')
 

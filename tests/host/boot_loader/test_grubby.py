@@ -146,3 +146,26 @@ def test_what_was_there_is_noted_before_it_is_called(tmp_path: Path) -> None:
 
     note = json.loads((tmp_path / "var/lib/pcietune/kernel-args-grubby.json").read_text())
     assert note["before"] == "pci=realloc"
+
+
+def test_nothing_is_put_behind_what_hands_the_rest_to_init(tmp_path: Path) -> None:
+    grubby = FakeGrubby(tmp_path, a="ro -- single")
+
+    with pytest.raises(BadInputError, match="the boot entry a has --"):
+        insert(_files(tmp_path), GRUBBY)
+    assert grubby.entries() == {"a": "ro -- single"}
+
+
+def test_words_in_another_encoding_are_taken_as_they_are(tmp_path: Path) -> None:
+    told = r"index=0\nkernel=\"a\"\nargs=\"ro x=\377\"\n"
+    put(tmp_path, "usr/sbin/grubby", f'#!/bin/sh\nprintf "{told}"\n', 0o755)
+
+    assert intended(_files(tmp_path), GRUBBY) == [("ro", "a"), ("x=\udcff", "a")]
+
+
+def test_it_is_asked_where_nobody_answers_it(tmp_path: Path) -> None:
+    asks = 'read -r answer && exit 0\necho "no answer" >&2\nexit 1\n'
+    put(tmp_path, "usr/sbin/grubby", f"#!/bin/sh\n{asks}", 0o755)
+
+    with pytest.raises(NotPermittedError, match="no answer"):
+        insert(_files(tmp_path), GRUBBY)
