@@ -1,9 +1,10 @@
 """Where watch's notices go: to the journal with fields of their own, to stderr, or to stdout."""
 
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+
+import typer
 
 from pcietune.cli import show
 from pcietune.host.events import UdevEvents
@@ -45,5 +46,4 @@ def _tell_journal(notice: Notice) -> None:
 def _tell_people(notice: Notice) -> None:
     """Print a line at once, as far as stderr takes it: no work ends for lack of a listener."""
     with suppress(OSError):
-        sys.stderr.write(f"{line(notice)}\n")
-        sys.stderr.flush()
+        typer.echo(line(notice), err=True)

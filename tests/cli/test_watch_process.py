@@ -135,6 +135,26 @@ def test_a_hangup_makes_it_look_at_once_and_each_line_on_stdout_is_an_object(
     )
 
 
+@pytest.mark.parametrize("stderr", [">&-", ">/dev/full"], ids=["closed", "full"])
+def test_no_work_ends_for_lack_of_a_listener(stderr: str) -> None:
+    told = (
+        "from pcietune.cli.watch_telling import teller\n"
+        "from pcietune.tune.watch.notice import Notice, NoticeKind\n"
+        "teller(as_json=False)(Notice(NoticeKind.REMARK, 'here'))\n"
+        "print('goes on')\n"
+    )
+
+    run = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" 2{stderr}', sys.executable, told],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )
+
+    assert run.stdout == "goes on\n"
+
+
 def test_a_full_disk_behind_stdout_ends_it_and_is_told_without_a_traceback() -> None:
     told = (
         "import typer\n"
