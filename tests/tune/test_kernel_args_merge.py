@@ -57,6 +57,8 @@ words = st.one_of(
     st.sampled_from(["quiet", "ro", "root=/dev/sda1", 'dyndbg="file a +p; file b +p"', "--"]),
 )
 lines = st.lists(words, max_size=5).map(" ".join)
+at_most_isolating = st.integers(0, 0x1F).map(lambda word: word & 0x1D)
+"""What firmware may have left where nothing but SrcValid, ReqRedir, CmpltRedir, UpstreamFwd is."""
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,20 @@ def test_every_port_of_the_profile_comes_to_be_as_wanted(
     advice = _with(tree, line, mode)
 
     assert [port.owed.port.location for port in advice.ports if not port.as_wanted] == []
+
+
+@given(running=lines, line=lines, mode=st.sampled_from(ModeName), firmware=at_most_isolating)
+def test_so_it_does_by_a_file_that_says_otherwise_than_this_boot_does(
+    tree: TreeHost, running: str, line: str, mode: ModeName, firmware: int
+) -> None:
+    advice = _with(tree, running, mode)
+
+    merged = advice.merge(split(line), ()).words
+
+    before = Words(firmware, firmware | 0x1D)
+    for owed in (port.owed for port in advice.ports):
+        control = predict(merged, owed.port, owed.supported, before, Semantics.FIXED)
+        assert owed.is_met_by(control), owed.port.location
 
 
 @given(line=lines, mode=st.sampled_from(ModeName), firmware=st.integers(0, 0x7F))
