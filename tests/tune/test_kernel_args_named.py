@@ -182,3 +182,9 @@ def test_what_a_file_says_of_a_port_that_came_up_right_without_it_is_taken_out(
     assert merged.words == ("ro", ONE)
     assert _gpu_port_after(tree, split("ro"), firmware=0x00) == WANTED_OF_THE_GPU
     assert _gpu_port_after(tree, merged.words, firmware=0x00) == WANTED_OF_THE_GPU
+
+
+def test_what_apply_set_since_boot_does_not_make_the_kernel_set_it(tmp_path: Path) -> None:
+    port = downstream_port(NIC_PORT_ADDRESS, below="0000:21:00.0", acs=(0x5F, 0x5D))
+
+    assert advised(one_switch(tmp_path, instead=[port])).words == (ONE,)

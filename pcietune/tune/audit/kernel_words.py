@@ -1,7 +1,7 @@
 """What mends all ports which only the kernel may mend, as it boots.
 
 Of several ``pci=disable_acs_redir=`` or ``pci=config_acs=`` words the last one wins, so one word
-must have every port in it: ``pcietune kernel-args`` makes it.
+must have in it each port that needs it: ``pcietune kernel-args`` makes it.
 """
 
 from collections.abc import Sequence
