@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from hook.events import program
+from hook.kernel import with_override
 from trees.host import TreeHost
 
 from benchmarks.cpu_time import BARE, Job, compare_cpu, ended
@@ -15,11 +17,7 @@ from benchmarks.jobs import untune_ports
 _ROUNDS = 51
 _SWITCHES = 256  # of four endpoints each: 1,024 events
 _AT_ONCE = 8  # processes side by side
-_CHECKOUT = Path(__file__).parents[1]
-_HOOK = (
-    f"import sys; sys.path.append({str(_CHECKOUT)!r}); from pcietune.hook import main; "
-    "sys.exit(main(root={root!r}))"
-)
+_KEPT_FOR_A_UNIT = ", vfio: {bind: [nic], when: 'after:vm.service'}"  # no kernel could probe it
 _NIC, _GPU = "0000:05:00.0", "0000:03:00.0"
 
 
@@ -34,6 +32,13 @@ def hook() -> list[Figure]:
             _figure("hook that sets a port : python3 -I -S -c pass", setting, BARE, 3),
             _figure("hook that sets a port : shell hook", setting, shell, None),
         ]
+    with host_of_switches(2) as host:
+        for path in (host.root / "sys/bus/pci/devices").glob("*:0[56]:00.0"):
+            with_override(host, path.name, "vfio-pci")  # so that apply has nothing left to do
+        _leave_policy(host, _KEPT_FOR_A_UNIT)
+        keeping = _hook(host, _NIC, prepare=_set_back(host, _NIC))
+        what = "hook that sets a port and an override : python3 -I -S -c pass"
+        figures.append(_figure(what, keeping, BARE, 3))
     with host_of_switches(_SWITCHES) as host:
         _leave_policy(host)
         return [*figures, _storm(host)]
@@ -75,14 +80,24 @@ def _hook(host: TreeHost, address: str, prepare: Callable[[], None] | None = Non
         if prepare is not None:
             prepare()
 
-    program = _HOOK.format(root=str(host.root))
-    argv: Sequence[str | Path] = (sys.executable, "-I", "-S", "-c", program)
+    argv: Sequence[str | Path] = (sys.executable, "-I", "-S", "-c", program(host.root))
     return Job(argv, {"ACTION": "add", "PCI_SLOT_NAME": address}, without_stamp)
 
 
-def _leave_policy(host: TreeHost) -> None:
+def _set_back(host: TreeHost, address: str) -> Callable[[], None]:
+    """Return what lets ports be untuned, and a function have no override."""
+    untune = untune_ports(host)
+
+    def set_back() -> None:
+        untune()
+        with_override(host, address)
+
+    return set_back
+
+
+def _leave_policy(host: TreeHost, more: str = "") -> None:
     """Leave the policy as apply does, on ports that are not tuned yet."""
-    settings = "{profile: gpu-rdma, mode: vm, enforce: apply}"
+    settings = f"{{profile: gpu-rdma, mode: vm, enforce: apply{more}}}"
     host.put("etc/pcietune/pcietune.yaml", settings)
     Command([*PCIETUNE, "apply", "--from", host.root, "--in-place"]).seconds()
     untune_ports(host)()

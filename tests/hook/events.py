@@ -16,10 +16,7 @@ from pcietune.model.kept_policy import KeptPolicy
 from pcietune.model.profile import ModeName, Profile
 
 _CHECKOUT = Path(__file__).parents[2]
-_PROGRAM = (
-    "import sys; sys.path.append({checkout!r}); from pcietune.hook import main; "
-    "sys.exit(main(root={root!r}))"
-)
+_INSTALLED = '"/usr/lib/pcietune/python%d.%d" % sys.version_info[:2]'
 
 
 @dataclass(frozen=True)
@@ -30,13 +27,21 @@ class Told:
     stderr: str
 
 
+def program(root: Path) -> str:
+    """Return the program that is installed, but of this checkout, and for a host below ``root``."""
+    text = (_CHECKOUT / "install/hook").read_text()
+    assert _INSTALLED in text
+    return text.replace(_INSTALLED, repr(str(_CHECKOUT))).replace(
+        "main()", f"main(root={str(root)!r})"
+    )
+
+
 def start(
     root: Path, environ: Mapping[str, str], *, under: Sequence[str] = ()
 ) -> subprocess.Popen[bytes]:
     """Start a hook below ``root`` with just this environment, ``under`` another program if any."""
-    program = _PROGRAM.format(checkout=str(_CHECKOUT), root=str(root))
     return subprocess.Popen(
-        [*under, sys.executable, "-I", "-S", "-B", "-c", program],
+        [*under, sys.executable, "-I", "-S", "-B", "-c", program(root)],
         env=dict(environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
