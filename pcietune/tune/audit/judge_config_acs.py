@@ -17,8 +17,8 @@ ID = "port.config-acs"
 
 _WRITE_ANEW = Remedy(
     RemedyKind.KERNEL_ARGS,
-    "pcietune kernel-args --write LOADER: one word with each port that needs it and all seven flags "
-    "spelled out, for kernel 6.15, 6.14.2, 6.13.11, 6.12.23 or later; then reboot",
+    "pcietune kernel-args --write LOADER: one word with each port that needs it and all seven "
+    "flags spelled out, for kernel 6.15, 6.14.2, 6.13.11, 6.12.23 or later; then reboot",
 )
 _FIND_OUT = Remedy(
     RemedyKind.SOFTWARE,
