@@ -7,6 +7,7 @@ it. Not every ``grub-mkconfig`` reads that directory: it is a script, and is loo
 from collections.abc import Iterable
 
 from pcietune.errors import BadInputError
+from pcietune.host.boot_loader.grub_script import GrubCommand, grub_command
 from pcietune.host.boot_loader.sh_variables import Values, source
 from pcietune.host.boot_loader.sites import Merge, added_to
 from pcietune.host.boot_loader.text_file import read_text
@@ -41,7 +42,7 @@ class Grub:
         values = _values(files, self._sourced(files))
         if _by_entries(values) and _has_grubby(files) and not files.recorded:
             return []
-        return _of_kernel(values)
+        return _command(values).words
 
     def insert(self, files: HostFiles, merge: Merge) -> LoaderChange:
         """Return the change of pcietune's own file; the Loader's errors."""
@@ -49,7 +50,14 @@ class Grub:
         before = read_text(files, OWN)
         ours = _own_words(before)
         sites = _values(files, [path for path in self._sourced(files) if path != OWN])
-        added = added_to(_of_kernel(sites), ours, merge)
+        command = _command(sites)
+        if command.ended_by is not None:
+            raise BadInputError(
+                f"{command.ended_by.place}: GRUB ends the command at the ; in "
+                f"{command.ended_by.word}, and all behind it is lost",
+                hint=r"put what has the ; in \"quotes\" that reach GRUB",
+            )
+        added = added_to(command.words, ours, merge)
         after = _text(added) if added else None
         if after == before:
             return LoaderChange(self.name)
@@ -119,9 +127,9 @@ def _values(files: HostFiles, paths: Iterable[str]) -> Values:
     return values
 
 
-def _of_kernel(values: Values) -> list[IntendedWord]:
+def _command(values: Values) -> GrubCommand:
     """Return the words of both variables, in the order in which the kernel gets them."""
-    return [word for name in _VARIABLES for word in values.get(name, ())]
+    return grub_command([word for name in _VARIABLES for word in values.get(name, ())])
 
 
 def _by_entries(values: Values) -> str:
@@ -152,7 +160,7 @@ def _own_words(text: str | None) -> tuple[str, ...]:
     """
     values: Values = {_VARIABLE: []}
     source(OWN, text or "", values)
-    words = tuple(word.word for word in values[_VARIABLE])
+    words = tuple(word.word for word in grub_command(values[_VARIABLE]).words)
     if text is not None and text != _text(words):
         raise BadInputError(
             f"/{OWN} is not as pcietune wrote it, so it is left alone",

@@ -9,7 +9,7 @@ from pcietune.model.boot_loader import IntendedWord
 from pcietune.tune.kernel_args.command_line import LISTS, split
 
 Values = dict[str, list[IntendedWord]]
-"""By variable: the words of its value, each with where it was assigned."""
+"""By variable: the words of its value, quotes within it kept, each with where it was assigned."""
 
 _ASSIGNMENT = re.compile(r"(\w+)(\+?)=(.*)", re.DOTALL)
 _KERNELS_OWN = "pci"  # a word of the kernel's, handed to some command
@@ -68,7 +68,7 @@ def _words(value: str, values: Values, place: str) -> list[IntendedWord]:
         if variable is not None:
             words += values.get(variable[1] or variable[2], [])
         elif not bare.startswith("$"):
-            words.append(IntendedWord(bare, place))
+            words.append(IntendedWord(word, place))
     return words
 
 

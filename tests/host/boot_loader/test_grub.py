@@ -228,7 +228,7 @@ def test_a_file_that_is_no_cfg_asks_for_nothing(tmp_path: Path) -> None:
         f'SITE="{FOREIGN}"\nGRUB_CMDLINE_LINUX="ro ${{SITE}} $SITE $GRUB_CMDLINE_LINUX"\n',
         f"export GRUB_CMDLINE_LINUX={FOREIGN} # don't\n# don't either \\\nX='it'\\''s'\n",
         f'GRUB_CMDLINE_LINUX="{FOREIGN}"\nGRUB_CMDLINE_LINUX_DEFAULT="quiet {FOREIGN}"\n',
-        f'GRUB_CMDLINE_LINUX="{FOREIGN}"\nGRUB_CMDLINE_LINUX+="c5;1@0000:99:00.0 quiet"\n',
+        f'GRUB_CMDLINE_LINUX="{FOREIGN}"\nGRUB_CMDLINE_LINUX+="c5 quiet"\n',
         f'GRUB_CMDLINE_LINUX+="{FOREIGN}"\nGRUB_CMDLINE_LINUX+=" quiet"\n',
     ],
     ids=[
@@ -279,8 +279,32 @@ def test_nothing_is_put_behind_what_hands_the_rest_to_init(tmp_path: Path, varia
     assert not (tmp_path / OWN).exists()
 
 
+def test_what_has_no_quotes_ends_at_its_semicolon_and_all_behind_it_is_lost(tmp_path: Path) -> None:
+    files = debian(tmp_path, f'GRUB_CMDLINE_LINUX="ro {FOREIGN};1@0000:99:00.0 splash"\n')
+    put(tmp_path, "etc/default/grub.d/any.cfg", "")
+    by_grub = subprocess.run(
+        ["sh", "-ec", _BOOT, "sh", str(tmp_path)], check=False, capture_output=True, text=True
+    )
+
+    assert [word for word, _ in intended(files, GRUB)] == by_grub.stdout.split() == ["ro", FOREIGN]
+    with pytest.raises(BadInputError, match="/etc/default/grub:1: GRUB ends the command at the ;"):
+        insert(files, GRUB)
+
+
+@pytest.mark.parametrize("value", [r"\"{0}\"", "'{0}'"], ids=["double", "single"])
+def test_what_has_quotes_that_reach_grub_is_asked_for(tmp_path: Path, value: str) -> None:
+    entries = "1@0000:99:00.0;1@0000:98:00.0"
+    files = debian(tmp_path, f'GRUB_CMDLINE_LINUX="pci=config_acs={value.format(entries)} ro"\n')
+    put(tmp_path, "etc/default/grub.d/any.cfg", "")
+
+    words = [word for word, _ in intended(files, GRUB)]
+
+    assert words == _as_booted(tmp_path) == [f"pci=config_acs={entries}", "ro"]
+
+
 def test_the_word_that_stands_twice_is_named_with_the_one_to_write(tmp_path: Path) -> None:
-    text = f'GRUB_CMDLINE_LINUX="{WORDS[0]}"\nGRUB_CMDLINE_LINUX_DEFAULT="{WORDS[0]}"\n'
+    word = rf"pci=config_acs=\"{WORDS[0].rpartition('=')[2]}\""
+    text = f'GRUB_CMDLINE_LINUX="{word}"\nGRUB_CMDLINE_LINUX_DEFAULT="{word}"\n'
 
     with pytest.raises(BadInputError, match="only the last one counts") as said:
         insert(debian(tmp_path, text), GRUB)
