@@ -1,5 +1,6 @@
 """What a udev event costs: the hook beside a bare interpreter and a shell hook, and a storm."""
 
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,8 +38,11 @@ def hook() -> list[Figure]:
             with_override(host, path.name, "vfio-pci")  # so that apply has nothing left to do
         _leave_policy(host, _KEPT_FOR_A_UNIT)
         keeping = _hook(host, _NIC, prepare=_set_back(host, _NIC))
-        what = "hook that sets a port and an override : python3 -I -S -c pass"
-        figures.append(_figure(what, keeping, BARE, 3))
+        what = "hook that sets a port and an override"
+        figures += [
+            _figure(f"{what} : python3 -I -S -c pass", keeping, BARE, 3),
+            _figure(f"{what} : driverctl load-override", keeping, _driverctl(host, _NIC), None),
+        ]
     with host_of_switches(_SWITCHES) as host:
         _leave_policy(host)
         return [*figures, _storm(host)]
@@ -93,6 +97,44 @@ def _set_back(host: TreeHost, address: str) -> Callable[[], None]:
         with_override(host, address)
 
     return set_back
+
+
+def _driverctl(host: TreeHost, address: str) -> Job:
+    """Return what driverctl's unit runs at the ``add`` of a function, on the host's tree.
+
+    Raises:
+        RuntimeError: driverctl is not installed.
+    """
+    installed = shutil.which("driverctl")
+    if installed is None:
+        raise RuntimeError("no driverctl: apt-get install driverctl")
+    host.put(f"etc/driverctl.d/pci-{address}", "vfio-pci")
+    host.put("sys/module/vfio-pci/initstate", "live")  # as it looks for it: nothing is to be loaded
+    script = Path(installed).read_text().replace("/sys/", f"{host.root}/sys/")
+    script = script.replace("/etc/driverctl.d", f"{host.root}/etc/driverctl.d")
+    device = (host.root / "sys/bus/pci/devices" / address).resolve()
+    environ = {"DEVPATH": str(device.relative_to(host.root / "sys"))}
+    argv = ["bash", "-c", script, "driverctl", "--noprobe", "load-override", address]
+    return Job(argv, environ, _without_override(host, address))
+
+
+def _without_override(host: TreeHost, address: str) -> Callable[[], None]:
+    """Return what takes the override away, and misses it if it was not there.
+
+    Raises:
+        RuntimeError: When it is called: the run before left none.
+    """
+    runs = 0
+
+    def take_away() -> None:
+        nonlocal runs
+        file = host.root / "sys/bus/pci/devices" / address / "driver_override"
+        if runs and file.read_text().strip() != "vfio-pci":
+            raise RuntimeError("driverctl set no override")
+        with_override(host, address)
+        runs += 1
+
+    return take_away
 
 
 def _leave_policy(host: TreeHost, more: str = "") -> None:
