@@ -46,6 +46,16 @@ def test_a_word_of_another_file_is_named_and_not_doubled(tmp_path: Path, files: 
     assert not (tmp_path / OWN).exists()
 
 
+def test_nothing_is_put_behind_what_hands_the_rest_to_init(
+    tmp_path: Path, files: HostFiles
+) -> None:
+    put(tmp_path, SITE, "ro -- single\n")
+
+    with pytest.raises(BadInputError, match=r"^/etc/cmdline\.d/10-site\.conf:1 has --"):
+        insert(files, CMDLINE_D)
+    assert not (tmp_path / OWN).exists()
+
+
 def test_other_words_are_left_alone(tmp_path: Path, files: HostFiles) -> None:
     put(tmp_path, SITE, "ro pci=realloc\n")
     insert(files, CMDLINE_D)
