@@ -1,14 +1,14 @@
 """Hand functions to VFIO: what apply ends with, and what the vfio commands begin with."""
 
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import partial
 
 from pcietune.cli.interrupts import held_back
 from pcietune.cli.judging import look_again
 from pcietune.host.drivers import HostDrivers
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.uses.holds import read_holds
-from pcietune.host.uses.open_devices import open_nodes
+from pcietune.host.uses.look import Look
 from pcietune.host.vfio_drivers import read_vfio_drivers
 from pcietune.model.ats_proof import NO_TRIALS
 from pcietune.model.binding import Bound
@@ -27,8 +27,8 @@ def scene_of(host: SysfsHost, audited: Audit) -> Scene:
         audited,
         HostDrivers(host),
         read_vfio_drivers(host.files),
-        holds=partial(read_holds, host.files, nodes=cache(partial(open_nodes, host.files))),
-        holds_now=partial(read_holds, host.files),
+        holds=partial(read_holds, Look(host.files)),
+        holds_now=lambda function: read_holds(Look(host.files), function),
     )
 
 

@@ -20,6 +20,7 @@ from tune.judged import at
 from pcietune.host.host_files import HostFiles
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.uses.holds import read_holds
+from pcietune.host.uses.look import Look
 from pcietune.host.uses.netlink import RDMA, ROUTING
 from pcietune.model.hold import Hold, HoldKind
 
@@ -99,7 +100,7 @@ def tree(tmp_path: Path) -> TreeHost:
 
 def holds(tree: TreeHost, kernel: Kernel, of: str = NIC) -> list[Hold]:
     live = HostFiles(tree.root, recorded=False)
-    return list(read_holds(live, at(SysfsHost(live), of), kernel))
+    return list(read_holds(Look(live, kernel), at(SysfsHost(live), of)))
 
 
 def path(tree: TreeHost, of: str) -> str:
@@ -367,6 +368,18 @@ def test_where_nvidia_does_not_tell_its_minor_number_that_counts(
 def test_of_a_recording_nobody_knows_what_held_a_function(tree: TreeHost, kernel: Kernel) -> None:
     files = HostFiles(tree.root, recorded=True)
 
-    (held,) = read_holds(files, at(SysfsHost(files), NIC), kernel)
+    (held,) = read_holds(Look(files, kernel), at(SysfsHost(files), NIC))
 
     assert held.kind is HoldKind.NOT_KNOWN
+
+
+def test_one_look_asks_the_kernel_once_and_the_next_one_again(
+    tree: TreeHost, kernel: Kernel
+) -> None:
+    live = HostFiles(tree.root, recorded=False)
+    look, function = Look(live, kernel), at(SysfsHost(live), NIC)
+    before = read_holds(look, function)
+    kernel.answers[ROUTING, ADDRESSES] = [address("192.0.2.1")]  # came meanwhile
+
+    assert read_holds(look, function) == before == ()
+    assert [hold.kind for hold in read_holds(Look(live, kernel), function)] == [HoldKind.ADDRESS]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from pcietune.host.host_files import HostFiles
 from pcietune.host.uses.interfaces import INTERFACES
-from pcietune.host.uses.netlink import ROUTING, Dump, attributes
+from pcietune.host.uses.look import Look
+from pcietune.host.uses.netlink import ROUTING, attributes
 from pcietune.host.uses.sysfs_path import behind
 from pcietune.model.hold import Hold, HoldKind
 
@@ -25,12 +26,13 @@ _BY_KERNEL = 2  # protocol of routes that come with an address, or with the inte
 _BY_ITSELF = (b"\xfe\x80", b"\xff")  # IPv6: every interface that is up has these
 
 
-def network_holds(files: HostFiles, directory: str, dump: Dump) -> Iterator[Hold]:
-    """Yield what the network has of the function whose directory this is.
+def network_holds(look: Look, directory: str) -> Iterator[Hold]:
+    """Yield what the network has of the function whose directory this is, or its subfunctions.
 
     A link-local address of IPv6 does not count: an interface that is up gets it by itself.
     """
-    names = interfaces_of(files, directory)
+    files = look.files
+    names = look.below(INTERFACES, directory)
     if not names:
         if files.is_directory(f"{directory}/net"):
             yield Hold(HoldKind.NOT_KNOWN, "has an interface in another network namespace")
@@ -38,8 +40,8 @@ def network_holds(files: HostFiles, directory: str, dump: Dump) -> Iterator[Hold
     for name in names:
         yield from _uppers(files, name)
     addresses, routes = (
-        dump(ROUTING, _GET_ADDRESSES, bytes(8)),
-        dump(ROUTING, _GET_ROUTES, bytes(12)),
+        look.ask(ROUTING, _GET_ADDRESSES, bytes(8)),
+        look.ask(ROUTING, _GET_ROUTES, bytes(12)),
     )
     if addresses is None or routes is None:
         yield Hold(HoldKind.NOT_KNOWN, f"has {names[0]}, of which addresses and routes are unknown")
@@ -56,12 +58,6 @@ def network_holds(files: HostFiles, directory: str, dump: Dump) -> Iterator[Hold
         for destination in sorted({to for to, over in map(_route, routes) if to and index in over}):
             yield Hold(HoldKind.ROUTE, f"has {name} with a route to {destination}")
     yield from _sessions(files, names, own)
-
-
-def interfaces_of(files: HostFiles, directory: str) -> list[str]:
-    """Return the interfaces of a function, those of its subfunctions included."""
-    links = {name: behind(files, f"{INTERFACES}/{name}") for name in files.names(INTERFACES)}
-    return [name for name, path in links.items() if (path or "").startswith(f"{directory}/")]
 
 
 def _uppers(files: HostFiles, name: str) -> Iterator[Hold]:

@@ -3,9 +3,8 @@
 import struct
 from collections.abc import Iterator
 
-from pcietune.host.host_files import HostFiles
-from pcietune.host.uses.netlink import RDMA, Dump, attributes
-from pcietune.host.uses.sysfs_path import behind
+from pcietune.host.uses.look import Look
+from pcietune.host.uses.netlink import RDMA, attributes
 from pcietune.model.hold import Hold, HoldKind
 
 DEVICES = "sys/class/infiniband"
@@ -20,18 +19,17 @@ _USED = {
 """What only a user has: queues and regions the driver itself has some of, always."""
 
 
-def rdma_holds(files: HostFiles, directory: str, dump: Dump) -> Iterator[Hold]:
+def rdma_holds(look: Look, directory: str) -> Iterator[Hold]:
     """Yield the uses of the RDMA devices of the function whose directory this is.
 
     The kernel counts them, those of other namespaces and of its own modules included.
     """
-    links = {name: behind(files, f"{DEVICES}/{name}") for name in files.names(DEVICES)}
-    names = [name for name, path in links.items() if (path or "").startswith(f"{directory}/")]
+    names = look.below(DEVICES, directory)
     if not names:
-        if files.is_directory(f"{directory}/infiniband"):
+        if look.files.is_directory(f"{directory}/infiniband"):
             yield Hold(HoldKind.NOT_KNOWN, "has an RDMA device in another network namespace")
         return
-    messages = dump(RDMA, _GET_RESOURCES, b"")
+    messages = look.ask(RDMA, _GET_RESOURCES, b"")
     counts = {} if messages is None else dict(map(_counts, messages))
     for name in names:
         of_device = counts.get(name, {})
