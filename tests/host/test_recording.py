@@ -15,12 +15,14 @@ from trees.host import TreeHost
 from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ConfigSpaceError, NotPermittedError
+from pcietune.host.boot_loader.written import written_path
 from pcietune.host.host_files import HostFiles
 from pcietune.host.recordings.manifest import MANIFEST, decode_manifest
 from pcietune.host.recordings.recorded_tree import RecordedTree
 from pcietune.host.recordings.recording import record
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
+from pcietune.model.boot_loader import LoaderName
 from pcietune.model.platform import Platform
 from pcietune.registers.acs import Acs
 
@@ -247,6 +249,7 @@ def test_pcietunes_own_files_are_recorded(tree: TreeHost, archive: Path) -> None
     tree.put("etc/pcietune/pcietune.yaml", "mode: vm")
     tree.put("etc/pcietune/profiles.d/ours.yaml", "version: 1")
     tree.put("run/pcietune/undo.jsonl", "{}")
+    tree.put("var/lib/pcietune/ats-proofs.jsonl", "{}")
     _record(tree, archive)
 
     with tarfile.open(archive) as tar:
@@ -256,7 +259,19 @@ def test_pcietunes_own_files_are_recorded(tree: TreeHost, archive: Path) -> None
         "etc/pcietune/pcietune.yaml",
         "etc/pcietune/profiles.d/ours.yaml",
         "run/pcietune/undo.jsonl",
+        "var/lib/pcietune/ats-proofs.jsonl",
     } <= set(names)
+
+
+def test_the_note_of_what_a_boot_loaders_line_was_is_not_recorded(
+    tree: TreeHost, archive: Path
+) -> None:
+    before = "quiet nfsroot=10.1.2.3:/of-somebody"
+    tree.put(written_path(LoaderName.GRUB), f'{{"before": "{before}", "lines": []}}')
+
+    _record(tree, archive)
+
+    assert b"of-somebody" not in archive.read_bytes()
 
 
 def test_a_link_that_leads_back_is_not_followed_for_ever(tree: TreeHost, archive: Path) -> None:

@@ -29,6 +29,8 @@ from pcietune.host.recordings.recorded_owners import RecordedOwners
 from pcietune.host.recordings.recorded_tree import RecordedTree
 from pcietune.host.recordings.recorded_use import RecordedUse
 from pcietune.host.recordings.serial_numbers import zero_serial_numbers
+from pcietune.host.run.ats_proofs import PROOFS
+from pcietune.host.run.run_files import STATE
 from pcietune.host.sysfs import SysfsHost
 from pcietune.host.temporary import temporary_directory
 from pcietune.model.function import PciFunction
@@ -69,7 +71,7 @@ _LINKS = ("iommu", "iommu_group", "physfn")
 _UNIT_REGISTERS = ("intel-iommu/cap", "intel-iommu/ecap", "amd-iommu/cap", "amd-iommu/features")
 _CONFIG_ACS_SYMBOL = b"0000000000000000 t __pci_config_acs\n"  # without its address
 _ANOTHER_SYMBOL = b"0000000000000000 T pci_enable_acs\n"
-_OWN_FILES = ("etc/pcietune", "run/pcietune", "var/lib/pcietune")
+_OWN_FILES = ("etc/pcietune", "run/pcietune")
 
 
 def record(host: SysfsHost, destination: Path) -> int:
@@ -136,6 +138,7 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
             tree.copy_link(f"{GROUPS}/{number}/devices/{member}")
     for directory in _OWN_FILES:
         tree.copy_all(directory)
+    tree.copy(f"{STATE}/{PROOFS}")  # beside it may be a whole kernel command line, with all values
 
 
 def _record_function(tree: RecordedTree, path: str) -> None:

@@ -18,7 +18,7 @@ from pcietune.host.run.run_files import (
 )
 from pcietune.model.ats_proof import AtsProof, AtsTrials
 
-_PROOFS = "ats-proofs.jsonl"
+PROOFS = "ats-proofs.jsonl"
 _NEW_PROOFS = "ats-proofs.jsonl.new"
 
 
@@ -45,7 +45,7 @@ def read_trials(files: HostFiles, boot_id: str | None) -> AtsTrials:
     nothing.
     """
     try:
-        descriptor = open_run_file(files, _PROOFS, os.O_RDONLY, STATE)
+        descriptor = open_run_file(files, PROOFS, os.O_RDONLY, STATE)
         with os.fdopen(descriptor, "rb") as file:
             lines = [line for line in _decoded(file.read()) if line.boot_id == boot_id]
     except (OSError, BadInputError):
@@ -77,7 +77,7 @@ def keep_trials(files: HostFiles, boot_id: str, trials: AtsTrials) -> None:
             write_all(descriptor, data)
         finally:
             os.close(descriptor)
-        run_path(files, _NEW_PROOFS, STATE).replace(run_path(files, _PROOFS, STATE))
+        run_path(files, _NEW_PROOFS, STATE).replace(run_path(files, PROOFS, STATE))
         sync_run_directory(files, STATE)
     except OSError as error:
         raise cannot_keep("the proofs of ATS", files, error, STATE) from error
