@@ -308,6 +308,18 @@ def test_nvidia_is_not_unbound_from_gpus_that_nvswitches_tie(kernel: DriverKerne
     assert one(scene(kernel), GPU).state is BindState.READY  # where there are none
 
 
+def test_nvswitches_that_a_site_protects_tie_gpus_all_the_same(kernel: DriverKernel) -> None:
+    with_nvswitch(kernel.tree)
+    kernel.bind(GPU, "nvidia")
+    where = scene(kernel, profile=WITH_NVSWITCHES)
+    yardstick = replace(where.audited.yardstick, protect=(Protect(Selector.CLASS, "0680"),))
+    again = audit(where.host, where.audited.fabric, yardstick)
+
+    (why,) = one(replace(where, audited=again), GPU).why
+
+    assert why.startswith("NVSwitches tie it to other GPUs")
+
+
 def test_functions_of_one_group_go_together_or_not_at_all(tmp_path: Path) -> None:
     tree = tuned(one_switch(tmp_path))
     into_group(tree, NIC, 4)

@@ -150,5 +150,9 @@ def _by_driver(
 
 
 def _tied(scene: Scene, function: PciFunction) -> bool:
-    gpu = role_of(scene.host, scene.audited, function) is RoleName.GPU
-    return gpu and RoleName.NVSWITCH in scene.audited.roles.values()
+    """Return whether NVSwitches connect a GPU, protected ones included, which have no role."""
+    if role_of(scene.host, scene.audited, function) is not RoleName.GPU:
+        return False
+    role = scene.audited.profile.roles.get(RoleName.NVSWITCH)
+    functions = scene.audited.fabric.functions.values()
+    return role is not None and any(role.pattern.matches(each) for each in functions)
