@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 _HOOK = 'RUN+="/usr/lib/pcietune/hook"'
 _POLICY = 'TEST=="/run/pcietune/policy.json"'
+_BIND = 'TEST=="/run/pcietune/bind/$env{PCI_ID}"'
 _NO_STAMP = 'TEST!="/run/pcietune/stamps/$kernel"'
 
 
@@ -24,7 +25,7 @@ def udev_rules(ids: Collection[str], bound: Collection[str]) -> Iterable[str]:
     yield 'SUBSYSTEM!="pci", GOTO="pcietune_end"'
     if bound:
         yield (
-            f'ACTION=="add", ENV{{PCI_ID}}=="{_in_uevent(bound)}", {_POLICY}, {_NO_STAMP}, '
+            f'ACTION=="add", ENV{{PCI_ID}}=="{_in_uevent(bound)}", {_BIND}, {_NO_STAMP}, '
             'RUN{builtin}+="kmod load vfio-pci vfio_$env{MODALIAS}"'
         )
     yield f'ACTION=="add", {named}, {_POLICY}, {_NO_STAMP}, {_HOOK}'

@@ -75,6 +75,16 @@ def test_the_rule_finds_each_id_as_uevents_spell_it(files: HostFiles) -> None:
     assert names(files, f"{RUN}/bind") == {"10DE:20F3"}
 
 
+def test_where_nothing_may_be_written_no_driver_is_loaded(files: HostFiles) -> None:
+    judging = policy(GPU)
+    judging.enforce = False
+
+    keep_policy(files, judging, [])
+
+    assert names(files, f"{RUN}/ids") == {"10DE:20F3"}
+    assert names(files, f"{RUN}/bind") == set()
+
+
 def test_for_what_waits_for_a_unit_no_driver_is_loaded_that_would_take_it(
     files: HostFiles,
 ) -> None:

@@ -71,6 +71,7 @@ ALL = {IDS, BIND, POLICY}
     [
         pytest.param("add", NIC, ALL, [LOAD, HOOK], id="a NIC that is to be bound"),
         pytest.param("add", NIC, {*ALL, STAMP}, [], id="one that is stamped"),
+        pytest.param("add", NIC, ALL - {BIND}, [HOOK], id="one that is only judged"),
         pytest.param("add", BRIDGE, ALL, [], id="a bridge"),
         pytest.param("add", NIC, set(), [], id="without apply"),
         pytest.param("bind", {**NIC, "DRIVER": "vfio-pci"}, ALL, [HOOK], id="bound to vfio-pci"),

@@ -39,7 +39,7 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
         NotPermittedError: They cannot be kept: ``/run`` is full, missing or read-only.
     """
     ids = {duty.id for duty in policy.duties}
-    probed = {duty.id for duty in policy.duties if duty.is_bound_at_once}
+    probed = {d.id for d in policy.duties if policy.enforce and d.is_bound_at_once}
     try:
         make_run_directory(files)
         _replace(files, RUN, POLICY, encode_policy(policy))
