@@ -11,7 +11,6 @@ class OwnerKind(StrEnum):
 
     MODULE_IDS = "vfio-pci-ids"  # ids= of vfio-pci, in modprobe.d or on the kernel command line
     BUILT_IN = "vfio-pci-built-in"
-    NEW_ID = "new-id"
     DRIVERCTL = "driverctl"
     LIBVIRT_MANAGED = "libvirt-managed"
     VFIO_MANAGER = "nvidia-vfio-manager"
@@ -28,7 +27,7 @@ class Owner:
         where: The file, word or attribute that says so, without what is private in it.
         ids: Vendor and Device IDs that it means, ``10de:20f3``; empty if it names none.
         addresses: Functions that it means; empty if it names none.
-        says: What it asks for, where that matters: a driver's name, ``ATS_ENABLED=0``.
+        says: What it asks for, where that matters: a driver's name, or the daemon that does.
     """
 
     kind: OwnerKind
