@@ -21,6 +21,7 @@ from pcietune.model.profile import ModeName
 from pcietune.report import binding, text, writes_text
 from pcietune.report.outcome import Outcome
 from pcietune.tune.bind.candidates import everything, named, serving, wanted
+from pcietune.tune.bind.gate import binds_at_once
 from pcietune.tune.bind.judge import Judged, flat
 from pcietune.tune.bind.judge import judge as judge_bindings
 from pcietune.tune.bind.judge_release import judge_release
@@ -59,7 +60,17 @@ def look(wish: Wish, source: Sequence[Path] | None) -> None:
         if scene is not None:
             functions = _named(scene, wish) or everything(host, scene.audited)
             asked = {function.address for function in wanted(host, scene.audited)}
-            outcome.bound = Bound(flat(judge_bindings(scene, functions, asked, takes=True)))
+            outcome.bound = Bound(
+                flat(
+                    judge_bindings(
+                        scene,
+                        functions,
+                        asked,
+                        takes=True,
+                        probes=lambda f: f.address not in asked or binds_at_once(scene, f),
+                    )
+                )
+            )
     sections = (text.heading(outcome), binding.table(outcome))
     code = outcome.status_exit_code()
     print_outcome(outcome, code, as_json=wish.as_json, sections=sections)

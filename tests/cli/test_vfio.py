@@ -60,6 +60,20 @@ def test_show_tells_below_each_function_what_keeps_it_from_vfio(
     assert lines[row + 1].startswith(f"  -> port.nic-side.DirectTrans of {NIC_PORT}")
 
 
+def test_show_says_of_what_waits_for_a_unit_that_it_waits(
+    pcietune: Pcietune, tree: TreeHost
+) -> None:
+    waiting = "mode: vm\nvfio: {bind: [gpu], when: 'after:nvidia-fabricmanager.service'}"
+    tree.put("etc/pcietune/pcietune.yaml", waiting)
+    (tree.directory(GPU) / "driver_override").write_text("vfio-pci\n")
+    (tree.directory(NIC) / "driver_override").write_text("vfio-pci\n")
+
+    run = pcietune("vfio", "show", "--profile", "gpu-rdma", "--from", tree.root, "--json")
+
+    assert (binding(run, GPU).state, binding(run, NIC).state) == ("waiting", "half-bound")
+    assert binding(run, GPU).why == ["is bound when nvidia-fabricmanager.service is up"]
+
+
 def test_a_location_is_as_good_as_an_address(pcietune: Pcietune, tree: TreeHost) -> None:
     run = pcietune("vfio", "show", "0000:20:01.0/00.0/04.0/00.0", *VM, "--from", tree.root)
 

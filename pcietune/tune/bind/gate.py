@@ -1,6 +1,7 @@
 """The gate: VFIO gets what the profile names, once that is as the profile wants it."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from pcietune.address import PciAddress
 from pcietune.model.binding import Bound
@@ -24,7 +25,7 @@ def gate(
         stop: Asked before each function whether to stop.
         among: Functions that it is about; None for all.
     """
-    return bind(scene, look(scene, among), stop=stop, probes=lambda f: _probes(scene, f))
+    return bind(scene, look(scene, among), stop=stop, probes=partial(binds_at_once, scene))
 
 
 def look(scene: Scene, among: Collection[PciAddress] | None = None) -> list[Judged]:
@@ -35,8 +36,9 @@ def look(scene: Scene, among: Collection[PciAddress] | None = None) -> list[Judg
         if among is None or function.address in among
     ]
     asked = {function.address for function in functions}
-    return judge(scene, functions, asked, takes=False, probes=lambda f: _probes(scene, f))
+    return judge(scene, functions, asked, takes=False, probes=partial(binds_at_once, scene))
 
 
-def _probes(scene: Scene, function: PciFunction) -> bool:
+def binds_at_once(scene: Scene, function: PciFunction) -> bool:
+    """Return whether a function that the profile names waits for no unit."""
     return policy_of(scene.audited, function).after is None
