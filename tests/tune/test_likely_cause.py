@@ -74,6 +74,18 @@ CASES = {
         replace(CHANGE, before=seen(TUNED, errors=None), after=seen(BY_LINUX, errors=7)),
         Cause.BY_HAND,
     ),
+    "errors were counted, but no recovery takes ReqRedir alone": (
+        replace(CHANGE, after=seen(0x0059, errors=2), events=(RECOVERED,)),
+        Cause.BY_HAND,
+    ),
+    "slept, but no waking takes ReqRedir alone": (
+        replace(CHANGE, after=seen(0x0059, slept_ms=5000)),
+        Cause.BY_HAND,
+    ),
+    "recovered without an IOMMU": (
+        replace(CHANGE, before=seen(0x0040), after=seen(0), events=(RECOVERED,)),
+        Cause.RECOVERY,
+    ),
     "slept": (replace(CHANGE, after=seen(BY_LINUX, slept_ms=5000)), Cause.RESUME),
     "not known whether it slept": (
         replace(CHANGE, before=seen(TUNED, slept_ms=None), after=seen(BY_LINUX, slept_ms=9)),

@@ -99,15 +99,26 @@ def _failed(evidence: Evidence) -> bool:
     return any(event.error is ErrorEvent.FAILED for event in evidence.events)
 
 
+def _by_the_kernel(evidence: Evidence) -> bool:
+    """Whether all that the kernel sets is on, or none: without an IOMMU it sets nothing.
+
+    A part of it is left only where pci=config_acs= says so, and then nothing needs repair.
+    """
+    kernels = (evidence.after.supported & ISOLATION).value
+    return evidence.after.control & kernels in (0, kernels)
+
+
 def _recovered(evidence: Evidence) -> bool:
     before, after = evidence.before.errors, evidence.after.errors
     counted = before is not None and after is not None and after > before
-    return counted or any(event.error is not None for event in evidence.events)
+    told = counted or any(event.error is not None for event in evidence.events)
+    return told and _by_the_kernel(evidence)
 
 
 def _slept(evidence: Evidence) -> bool:
     before, after = evidence.before.slept_ms, evidence.after.slept_ms
-    return before is not None and after is not None and after > before
+    longer = before is not None and after is not None and after > before
+    return longer and _by_the_kernel(evidence)
 
 
 def _bound(evidence: Evidence) -> bool:
