@@ -9,7 +9,7 @@ import os
 import time
 
 from pcietune.address import PciAddress
-from pcietune.errors import ExitCode, LockedError, PcietuneError
+from pcietune.errors import BadInputError, ExitCode, LockedError, PcietuneError
 from pcietune.host.hook.kernel import INFO, WARNING, read_line, tell
 from pcietune.host.hook.locks import release, take_turn
 from pcietune.host.hook.place import Place, address_of, beside, place_of
@@ -71,13 +71,23 @@ def _act(root: str, environ: dict[str, str], address: PciAddress) -> ExitCode:
 
 
 def _policy(root: str, place: Place, *, whole: bool) -> HookPolicy | None:
-    """Return what the policy says of functions of this id, or of all; None if nothing."""
-    boot_id = read_line(f"{root}/{_BOOT_ID}")
-    if not whole:
-        return read_lines(f"{root}/{_RUN}/{IDS}", (place.id or "").upper(), boot_id)
-    from pcietune.host.run.policy_file import read_policy
+    """Return what the policy says of functions of this id, or of all; None if nothing.
 
-    return read_policy(f"{root}/{_RUN}", boot_id)
+    Raises:
+        BadInputError: There is a policy that means nothing.
+    """
+    boot_id = read_line(f"{root}/{_BOOT_ID}")
+    if whole:
+        from pcietune.host.run.policy_file import POLICY, read_policy
+
+        path, policy = f"{root}/{_RUN}/{POLICY}", read_policy(f"{root}/{_RUN}", boot_id)
+    else:
+        directory, name = f"{root}/{_RUN}/{IDS}", (place.id or "").upper()
+        path, policy = f"{directory}/{name}", read_lines(directory, name, boot_id)
+    if policy is None and os.path.lexists(path):
+        broken = "broken, of another boot, or not root's alone"
+        raise BadInputError(f"not judged: {path} is {broken}; run pcietune apply")
+    return policy
 
 
 class _Hook:

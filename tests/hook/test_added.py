@@ -360,21 +360,27 @@ def test_where_pcietune_is_switched_off_nothing_is_done(tmp_path: Path, way: str
     assert word(tree, NIC_PORT) == ACS_BY_LINUX
 
 
-def test_the_policy_of_another_boot_means_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", ["boot", "mode", "text"])
+def test_a_policy_that_means_nothing_is_told_and_nothing_is_done(
+    tmp_path: Path, wrong: str
+) -> None:
     tree = one_switch(tmp_path)
     leave(tree)
-    tree.put("proc/sys/kernel/random/boot_id", "00000000-0c43-4a5b-9a52-2f5d7f4c8e01")
+    policy = tmp_path / "run/pcietune/ids/15B3:101B"
+    if wrong == "boot":
+        tree.put("proc/sys/kernel/random/boot_id", "00000000-0c43-4a5b-9a52-2f5d7f4c8e01")
+    elif wrong == "mode":
+        policy.chmod(0o666)
+    else:
+        policy.write_text(policy.read_text()[:-4])  # without its end
 
-    assert add(tree, NIC).exit_code == ExitCode.OK
-    assert word(tree, NIC_PORT) == ACS_BY_LINUX
+    told = add(tree, NIC)
 
-
-def test_a_policy_that_others_may_write_means_nothing(tmp_path: Path) -> None:
-    tree = one_switch(tmp_path)
-    leave(tree)
-    (tmp_path / "run/pcietune/ids/15B3:101B").chmod(0o666)
-
-    assert add(tree, NIC).exit_code == ExitCode.OK
+    assert told.exit_code == ExitCode.BAD_INPUT
+    assert told.stderr == (
+        f"pcietune: {NIC}: not judged: {policy} is broken, of another boot, or not root's alone; "
+        "run pcietune apply\n"
+    )
     assert word(tree, NIC_PORT) == ACS_BY_LINUX
 
 
