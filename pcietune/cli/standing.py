@@ -1,6 +1,7 @@
 """How pcietune stands on a host."""
 
 from pcietune.host.run.keep_policy import read_stamps
+from pcietune.host.run.kept_settings import same_settings
 from pcietune.host.run.policy_file import read_policy
 from pcietune.host.run.run_files import RUN
 from pcietune.host.sysfs import SysfsHost
@@ -20,5 +21,6 @@ def standing_of(host: SysfsHost) -> Standing | None:
     return Standing(
         read_unit_states(files),
         read_policy(files.path(RUN), boot_id),
+        same_settings(str(host.root).rstrip("/")) is False,
         len(read_stamps(files, boot_id)),
     )

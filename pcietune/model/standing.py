@@ -23,9 +23,12 @@ class Standing:
     Attributes:
         units: Those that an owner enables, by name.
         policy: What the udev hook may do; None if it was not compiled in this boot.
+        settings_changed: Whether the settings are not those that it was compiled by, as far as
+            this user may look: then the hook writes nothing.
         stamped: How many functions were seen to be as wanted in this boot, and not removed since.
     """
 
     units: Mapping[str, UnitState]
     policy: HookPolicy | None
+    settings_changed: bool
     stamped: int

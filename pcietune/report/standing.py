@@ -32,5 +32,7 @@ def _policy(stands: Standing) -> str:
     if stands.policy is None:
         return "none of this boot: the udev rule does nothing until pcietune apply was run"
     may = "may write" if stands.policy.enforce else "only judges"
+    if stands.policy.enforce and stands.settings_changed:
+        may = "only judges until the next apply, as the settings have changed"
     count = len(stands.policy.duties)
     return f"of this boot, the udev hook {may}: {stands.stamped} of {count} functions as wanted"

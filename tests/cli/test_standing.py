@@ -101,6 +101,10 @@ def test_the_policy_of_this_boot_is_told(tmp_path: Path) -> None:
     assert told(tmp_path)[-1] == (
         "policy   of this boot, the udev hook only judges: 1 of 2 functions as wanted"
     )
+    leave_policy(host, outcome.audit, enforce=True)
+    assert "the udev hook may write: " in told(tmp_path)[-1]
+    tree.put("etc/pcietune/pcietune.yaml", "enforce: audit")
+    assert "the udev hook only judges until the next apply, as the sett" in told(tmp_path)[-1]
     tree.put("proc/sys/kernel/random/boot_id", "00000000-0c43-4a5b-9a52-2f5d7f4c8e01")
     assert told(tmp_path)[-1].startswith("policy   none of this boot")
 

@@ -29,13 +29,17 @@ def read_settings(path: str) -> bytes:
         os.close(descriptor)
 
 
-def same_settings(root: str) -> bool:
+def same_settings(root: str) -> bool | None:
     """Return whether the settings are those that the policy of this boot was compiled by.
+
+    None if this user may not look, as root always may.
 
     Args:
         root: What stands for the host's ``/``, without a slash at its end.
     """
     try:
         return read_trusted(f"{root}/run/pcietune", KEPT) == read_settings(f"{root}/{SETTINGS}")
+    except PermissionError:
+        return None
     except (OSError, ValueError):
         return False
