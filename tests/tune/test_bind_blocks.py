@@ -138,6 +138,15 @@ def test_another_member_of_the_group_with_a_driver_blocks_and_is_named(
     )
 
 
+def test_a_member_of_the_group_of_which_nothing_is_known_blocks(kernel: DriverKernel) -> None:
+    kernel.tree.add(Function("0000:30:00.0", ConfigBuilder("144d:a80a", 0x010802), group=4))
+    (kernel.tree.root / "sys/bus/pci/devices/0000:30:00.0").unlink()
+
+    why = one(scene(kernel), GPU).why
+
+    assert "IOMMU group 4 also holds 0000:30:00.0, of which nothing is known" in why
+
+
 @pytest.mark.parametrize("driver", [None, "pci-stub", "vfio-pci"])
 def test_drivers_beside_which_vfio_takes_a_group_do_not_block(
     kernel: DriverKernel, driver: str | None

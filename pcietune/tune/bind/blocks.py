@@ -115,7 +115,10 @@ def _by_group(
         return
     for address in group.members:
         other = scene.audited.fabric.functions.get(address)
-        if other is None or address in together or _gives_way(scene, other):
+        if other is None:
+            yield f"IOMMU group {group.number} also holds {address}, of which nothing is known"
+            continue
+        if address in together or _gives_way(scene, other):
             continue
         driver = scene.drivers.driver(other)
         has = "whose driver is not known" if driver is NOT_KNOWN else f"which {driver} has"
