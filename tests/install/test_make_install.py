@@ -178,6 +178,7 @@ def test_what_is_still_enabled_is_not_uninstalled(installed: Installed, tmp_path
     said = refusal("uninstall", Path("/usr"), destdir=str(tmp_path))
 
     assert "still enabled: pcietune-apply.service" in said
+    assert f"try: systemctl disable --root={tmp_path} pcietune-apply.service" in said
     assert tree(tmp_path) == before
 
 
