@@ -5,6 +5,7 @@ import sys
 from bench.cache import CacheError
 from bench.guest_system import find_guest_system
 from bench.kernel_package import find_kernel
+from bench.real_initrd import PACKAGES, find_tree
 
 
 def main() -> int:
@@ -12,6 +13,8 @@ def main() -> int:
     try:
         find_kernel()
         find_guest_system()
+        for tool in PACKAGES:
+            find_tree(tool)
     except CacheError as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1

@@ -13,8 +13,9 @@ from bench.machine import Machine
 
 _PARTS = Path(__file__).parent / "guest_parts"
 _COMMON = ["busybox-static", "kmod", "udev"]
-# dracut-core and initramfs-tools-core cannot be in one system.
-_PACKAGES = {"initramfs-tools": ["initramfs-tools-core"], "dracut": ["dracut-core", "gzip"]}
+PACKAGES = {"initramfs-tools": ["initramfs-tools-core"], "dracut": ["dracut-core", "gzip"]}
+"""What each tool needs; the two cannot be in one system."""
+
 _COMMANDS = {
     "initramfs-tools": "mkinitramfs -o /made {release}",
     "dracut": "dracut --quiet --no-hostonly --kver {release}"
@@ -43,7 +44,7 @@ def make_real_initrd(machine: Machine, kernel: Kernel) -> bytes:
         CacheError: It could not be made.
     """
     tool = machine.initrd
-    tree = cached_tree(tool, [*_COMMON, *_PACKAGES[tool]])
+    tree = find_tree(tool)
     with tempfile.TemporaryDirectory(prefix="bench-initrd-") as name:
         folder = Path(name)
         (mounted := folder / "mounted").mkdir()
@@ -56,6 +57,15 @@ def make_real_initrd(machine: Machine, kernel: Kernel) -> bytes:
             *(_COMMANDS[tool].format(release=release), made),
         )
         return gzip.decompress(made.read_bytes())
+
+
+def find_tree(tool: str) -> Path:
+    """Return the system that a tool runs in, made by debootstrap if need be.
+
+    Raises:
+        CacheError: debootstrap failed or is not installed.
+    """
+    return cached_tree(tool, [*_COMMON, *PACKAGES[tool]])
 
 
 def _lay_out(folder: Path, machine: Machine, release: str) -> None:
