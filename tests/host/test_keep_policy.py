@@ -127,6 +127,21 @@ def test_the_hook_reads_what_was_kept(files: HostFiles) -> None:
     assert plain_policy(part) == plain_policy(policy(GPU))
 
 
+def test_a_vf_on_another_bus_and_its_pf_have_a_stamp_each_though_they_are_at_one_location(
+    files: HostFiles,
+) -> None:
+    physical, virtual = stamp("0000:24:00.0"), stamp("0000:25:00.0", bound_before=True)
+    virtual.location = physical.location
+
+    keep_policy(files, policy(NIC), [physical, virtual])
+
+    found = read_stamps(files, BOOT)
+    assert {address: each.bound_before for address, each in found.items()} == {
+        "0000:24:00.0": None,
+        "0000:25:00.0": True,
+    }
+
+
 @pytest.mark.parametrize("boot_id", ["another", None])
 def test_what_is_of_another_boot_is_not_read(files: HostFiles, boot_id: str | None) -> None:
     keep_policy(files, policy(GPU), [stamp("0000:23:00.0")])

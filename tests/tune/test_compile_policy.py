@@ -450,7 +450,7 @@ def test_a_stamp_tells_whether_vfio_came_first(tmp_path: Path) -> None:
     (tree.directory(GPU) / "vfio-dev").mkdir()
 
     assert stamped(tree)[GPU].bound_before is True
-    assert stamped(tree, {first.location: first})[GPU].bound_before is False
+    assert stamped(tree, {first.address: first})[GPU].bound_before is False
 
 
 def test_an_initramfs_is_told_of_what_is_bound_and_only_where_that_is_enforced(

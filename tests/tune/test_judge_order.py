@@ -56,7 +56,7 @@ def _judged(
     mode: ModeName = ModeName.VM,
 ) -> list[Finding]:
     host = opened(one_switch(root, driver=driver))
-    memory = Memory(stamps={stamp.location: stamp for stamp in stamps}, owners=owners)
+    memory = Memory(stamps={stamp.address: stamp for stamp in stamps}, owners=owners)
     audited = audit(host, surveyed(host), Yardstick(PROFILE, mode), memory)
     return [f for f in audited.findings if f.id == "vfio.order"]
 
@@ -123,7 +123,8 @@ def test_a_vf_that_has_a_stamp_is_judged_like_its_pf(tmp_path: Path) -> None:
     tree.add(replace(virtual, address="0000:24:00.3", physical_function=NIC))
     host = opened(tree)
     place = "0000:20:01.0/00.0/04.0/00.2"
-    memory = Memory(stamps={place: _stamp("0000:24:00.2", place, "15b3:101b", bound_before=True)})
+    stamp = _stamp("0000:24:00.2", place, "15b3:101b", bound_before=True)
+    memory = Memory(stamps={stamp.address: stamp})
 
     audited = audit(host, surveyed(host), Yardstick(PROFILE, ModeName.VM), memory)
 

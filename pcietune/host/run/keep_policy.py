@@ -97,11 +97,14 @@ def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> bool:
 
 
 def read_stamps(files: HostFiles, boot_id: str | None) -> dict[str, Stamp]:
-    """Return the stamps of this boot, by location; those that cannot be believed are left out."""
+    """Return the stamps of this boot, by address; those that cannot be believed are left out.
+
+    Not by location: a VF on another bus number may have that of its physical function.
+    """
     directory = f"{RUN}/{STAMPS}"
     found = (_read_stamp(files, directory, name) for name in files.names(directory))
     return {
-        stamp.location: stamp for stamp in found if stamp is not None and stamp.boot_id == boot_id
+        stamp.address: stamp for stamp in found if stamp is not None and stamp.boot_id == boot_id
     }
 
 

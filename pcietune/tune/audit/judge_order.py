@@ -36,7 +36,7 @@ def judge_order(
         host: The host.
         fabric: Its functions.
         concerned: Those that have a role and serve VMs.
-        stamps: What was verified in this boot, by location.
+        stamps: What was verified in this boot, by address.
         owners: Who else is at work there; None if that is not known.
     """
     if not stamps:
@@ -72,8 +72,9 @@ def _state(host: HostAccess, function: PciFunction) -> FunctionState | None:
 
 def _stamp(function: PciFunction, stamps: Mapping[str, Stamp]) -> Stamp | None:
     """Return a function's stamp; that of another, which sat there before, is none."""
-    stamp = stamps.get(function.location)
-    return stamp if stamp is not None and stamp.id == function.id else None
+    stamp = stamps.get(str(function.address))
+    own = (function.location, function.id)
+    return stamp if stamp is not None and (stamp.location, stamp.id) == own else None
 
 
 def _judge(function: PciFunction, stamp: Stamp | None, owners: Owners | None) -> Finding:

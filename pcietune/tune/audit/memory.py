@@ -18,7 +18,7 @@ class Memory:
     Attributes:
         record: Their changes; None if there are none, and the error if this user may not look.
         trials: Whether the kernel was seen to enable the ATS of functions.
-        stamps: What apply and the hook verified in this boot, by location.
+        stamps: What apply and the hook verified in this boot, by address.
         owners: Who else gives functions to VFIO or sets their registers; None if not known.
         log: The kernel's log of this boot; None if it is not readable, as of a recording.
     """

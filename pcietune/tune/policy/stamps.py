@@ -24,7 +24,7 @@ def stamps(
         host: Where it was audited, after all writes.
         audited: What was found there then.
         policy: What was compiled from it.
-        known: Stamps of this boot, by location.
+        known: Stamps of this boot, by address.
         now_us: CLOCK_MONOTONIC, in microseconds.
     """
     words = {
@@ -34,8 +34,8 @@ def stamps(
     for function, duty in _named(host, audited, policy):
         if not all(_as_wanted(port, words.get(port.location)) for port in duty.ports):
             continue
-        before = known.get(function.location)
-        if before is not None and (before.address, before.id) == (str(function.address), duty.id):
+        before = known.get(str(function.address))
+        if before is not None and (before.location, before.id) == (function.location, duty.id):
             bound_before = before.bound_before
         else:
             state = _state(host, function)
