@@ -456,7 +456,10 @@ def test_a_stamp_tells_whether_vfio_came_first(tmp_path: Path) -> None:
 def test_an_initramfs_is_told_of_what_is_bound_and_only_where_that_is_enforced(
     tmp_path: Path,
 ) -> None:
-    host = opened(one_switch(tmp_path))
+    tree = one_switch(tmp_path)
+    virtual = nic("0000:25:00.0", below=GPU_PORT)  # on another bus, at its PF's location
+    tree.add(replace(virtual, physical_function=GPU))
+    host = opened(tree)
     audited = judge(host, with_mode(replace(VM, vfio=VfioPolicy((RoleName.GPU,)))))
 
     lines = early_overrides(audited, compiled(host, audited))

@@ -12,7 +12,8 @@ def early_overrides(audited: Audit, policy: HookPolicy) -> list[str]:
     """
     if not policy.enforce:
         return []
-    addresses = {f.location: f.address for f in audited.fabric.functions.values()}
+    functions = audited.fabric.functions
+    addresses = {functions[address].location: address for address in audited.roles}
     return [
         f"{duty.location} {duty.id} {duty.override} {addresses[duty.location]}"
         for duty in policy.functions.values()
