@@ -17,8 +17,8 @@ _TUNED = Value("a GPU or NIC that is free to be tuned, or protected by the setti
 _TUNABLE = (RoleName.GPU, RoleName.NIC)
 _DECIDE = Remedy(
     RemedyKind.SOFTWARE,
-    "take the host's own use elsewhere, or name the function under protect in "
-    "/etc/pcietune/pcietune.yaml: then it is known",
+    "take the host's own use elsewhere, or name the function by its location under protect in "
+    "/etc/pcietune/pcietune.yaml: early at boot nothing else tells",
 )
 
 
