@@ -39,7 +39,8 @@ def main(environ: dict[str, str] | None = None, root: str = "") -> int:
     address = address_of(environ.get("PCI_SLOT_NAME"))
     if address is None:
         return ExitCode.OK
-    if _is_off(root):
+    removed = environ.get("ACTION") == "remove"  # what it was seen as is over, off or not
+    if not removed and _is_off(root):
         return ExitCode.SWITCHED_OFF
     try:
         return _act(root, environ, address)

@@ -100,6 +100,19 @@ def test_a_function_that_went_has_no_stamp(tmp_path: Path) -> None:
     assert stamp(tree, GPU) is not None
 
 
+def test_a_function_that_went_while_pcietune_was_off_has_no_stamp_afterwards(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path)
+    leave(tree)
+    add(tree, NIC)
+    tree.put("etc/pcietune/disabled", "")
+
+    hook(tmp_path, event(tree, "remove", NIC))
+
+    assert stamp(tree, NIC) is None
+
+
 def test_a_removal_that_names_no_address_removes_no_file(tmp_path: Path) -> None:
     tree = one_switch(tmp_path)
     leave(tree)
