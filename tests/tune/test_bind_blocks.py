@@ -81,6 +81,7 @@ def test_what_a_port_above_lacks_keeps_the_nic_and_not_the_gpu_beside_it(tmp_pat
 
     assert found.state is BindState.BLOCKED
     assert found.why[0].startswith(f"port.nic-side.DirectTrans of {NIC_PORT} is not as wanted")
+    assert found.why[0].endswith("; register: pcietune apply --mode vm")
     assert one(where, GPU).state is BindState.READY
 
 

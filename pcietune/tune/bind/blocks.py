@@ -100,7 +100,10 @@ def _by_judgement(scene: Scene, function: PciFunction) -> Iterator[str]:
         about = finding.subject.address
         where = "" if about == function.address else f" of {about or finding.subject.path}"
         reason = finding.reason or f"{finding.found.text}, wanted {finding.wanted.text}"
-        yield f"{finding.id}{where} is not as wanted: {reason}"
+        remedy = (
+            "" if finding.remedy is None else f"; {finding.remedy.kind}: {finding.remedy.command}"
+        )
+        yield f"{finding.id}{where} is not as wanted: {reason}{remedy}"
 
 
 def _by_group(
