@@ -39,8 +39,10 @@ def table(outcome: Outcome) -> Iterable[str]:
 
 
 def steps(outcome: Outcome) -> Iterable[str]:
-    """Yield what would be done, as commands of a shell."""
-    told = [] if outcome.bound is None else [b for b in outcome.bound.bindings if b.steps]
+    """Yield what would be done, as commands of a shell; nothing of a host that was not judged."""
+    if outcome.bound is None:
+        return
+    told = [binding for binding in outcome.bound.bindings if binding.steps]
     yield ""
     if not told:
         yield "nothing would be done"

@@ -188,6 +188,7 @@ def test_without_a_mode_nothing_is_guessed(
     run = pcietune("vfio", command, GPU, *dry, "--profile", "gpu-rdma", "--from", tree.root)
 
     assert run.exit_code == 4
+    assert "nothing would be done" not in run.stdout
 
 
 def test_unbind_needs_to_be_told_what(pcietune: Pcietune, tree: TreeHost) -> None:
