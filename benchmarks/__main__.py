@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from benchmarks.cold_boot import cold_boot
 from benchmarks.config_cycles import config_cycles
 from benchmarks.figure import table
 from benchmarks.hook import hook
@@ -18,6 +19,7 @@ _MEASUREMENTS = {
     "scaling": scaling,
     "start": start,
     "hook": hook,
+    "cold-boot": cold_boot,
 }
 
 
