@@ -71,7 +71,12 @@ def apply(  # noqa: PLR0913 -- one parameter per option
         ):
             _apply(host, request, outcome, until_it_is_told)
             if outcome.audit is not None and outcome.disabled is None:
-                outcome.kept = leave_policy(host, outcome.audit, enforce=outcome.writes_unattended)
+                outcome.kept = leave_policy(
+                    host,
+                    outcome.audit,
+                    enforce=outcome.writes_unattended,
+                    unattended=unattended,
+                )
                 pass_gate(host, outcome, until_it_is_told)
         print_outcome(
             outcome,

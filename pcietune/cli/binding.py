@@ -13,6 +13,7 @@ from pcietune.cli.progress import told
 from pcietune.cli.report import print_outcome
 from pcietune.cli.writing import writable_host
 from pcietune.errors import BadInputError
+from pcietune.host.run.hosts_own import read_hosts_own
 from pcietune.host.source import open_host
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.binding import HANDED_BACK, HANDED_OVER, BindState, Bound
@@ -194,7 +195,10 @@ def _opened(
 def _scene(host: SysfsHost, wish: Wish, outcome: Outcome, *, writes: bool) -> Scene | None:
     """Judge the host; return what decides about binding, None where there is no GPU."""
     judge(host, Request(wish.profile, wish.mode, writes=writes), outcome)
-    return None if outcome.audit is None else scene_of(host, outcome.audit)
+    if outcome.audit is None:
+        return None
+    remembered = read_hosts_own(host.files) if outcome.unattended else None
+    return scene_of(host, outcome.audit, remembered)
 
 
 def _named(scene: Scene, wish: Wish) -> list[PciFunction]:

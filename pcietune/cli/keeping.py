@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 
 from pcietune.cli import show
+from pcietune.cli.hosts_own import hosts_own
 from pcietune.cli.judging import this_boot
 from pcietune.errors import PcietuneError
 from pcietune.host.run.keep_policy import keep_early_overrides, keep_policy, read_stamps
@@ -29,13 +30,16 @@ def vfio_driver_of(host: SysfsHost) -> Callable[[PciFunction], str]:
     return lambda function: drivers().driver_for(function)
 
 
-def leave_policy(host: SysfsHost, audited: Audit, *, enforce: bool) -> KeptPolicy | None:
+def leave_policy(
+    host: SysfsHost, audited: Audit, *, enforce: bool, unattended: bool
+) -> KeptPolicy | None:
     """Compile the policy from the last audit, under the lock, and keep it with its stamps.
 
     Args:
         host: Where.
         audited: What was found there after the last write.
         enforce: Whether anything may be written unattended.
+        unattended: Whether nobody typed this run, so that what the host uses is only remembered.
 
     Returns:
         What was kept; None of a recording that does not tell its boot.
@@ -49,13 +53,18 @@ def leave_policy(host: SysfsHost, audited: Audit, *, enforce: bool) -> KeptPolic
     boot_id = this_boot(host)
     now_us = 0 if host.recorded else time.monotonic_ns() // 1000  # a recording has no clock
     policy = compile_policy(
-        host, audited, boot_id=boot_id, enforce=enforce, driver_of=vfio_driver_of(host)
+        host,
+        audited,
+        boot_id=boot_id,
+        enforce=enforce,
+        driver_of=vfio_driver_of(host),
+        hosts_own=hosts_own(host, audited, unattended=unattended),
     )
     found = stamps(host, audited, policy, read_stamps(host.files, boot_id), now_us)
     keep_policy(host.files, policy, found)
     try:
         if keep_early_overrides(host.files, early_overrides(audited, policy)):
             show.note(_IMAGE_IS_OLD)
-    except PcietuneError as error:  # of early boot, when /var may not be there yet
+    except PcietuneError as error:  # of early boot, if / is not writable yet
         show.note(f"{error}: an initramfs made now lacks them")
     return KeptPolicy(policy, tuple(found))

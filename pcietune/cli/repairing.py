@@ -10,6 +10,7 @@ from pcietune.cli.gating import scene_of
 from pcietune.cli.judging import collecting
 from pcietune.cli.keeping import leave_policy
 from pcietune.errors import PcietuneError
+from pcietune.host.run.hosts_own import read_hosts_own
 from pcietune.host.run.lock import locked
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.plan import PlannedStep
@@ -82,9 +83,11 @@ def _repair(
             check_ways(found.host, outcome.plan)
             changing.carry_out(outcome, stop=lambda: False, progress=lambda _: None)
             notices += _made(found, back_off, clock())
-        leave_policy(found.host, outcome.audit, enforce=True)
+        leave_policy(found.host, outcome.audit, enforce=True, unattended=True)
         if added and not found.host.recorded and wanted(found.host, outcome.audit):
-            notices += hand_over(scene_of(found.host, outcome.audit), added)
+            notices += hand_over(
+                scene_of(found.host, outcome.audit, read_hosts_own(found.host.files)), added
+            )
     after = found.look((), whole=True)
     if after is not None:
         seen.adopt(after)

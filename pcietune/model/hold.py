@@ -19,6 +19,7 @@ class HoldKind(StrEnum):
     VFS = "vfs"
     DISK = "disk"  # a holder, a mount or swap
     OPEN = "open"  # a process has the device open, as the nvidia driver's
+    REMEMBERED = "remembered"  # when apply was last run by hand
     NOT_KNOWN = "not-known"  # could not be found out, so it counts
 
 

@@ -95,13 +95,13 @@ def test_the_policy_of_this_boot_is_told(tmp_path: Path) -> None:
     outcome = Outcome()
     judge(host, Request("gpu-rdma", ModeName.VM), outcome)
     assert outcome.audit
-    leave_policy(host, outcome.audit, enforce=False)
+    leave_policy(host, outcome.audit, enforce=False, unattended=True)
 
     # the NIC's port lacks DirectTrans, the GPU's ports owe nothing more
     assert told(tmp_path)[-1] == (
         "policy   of this boot, the udev hook only judges: 1 of 2 functions as wanted"
     )
-    leave_policy(host, outcome.audit, enforce=True)
+    leave_policy(host, outcome.audit, enforce=True, unattended=True)
     assert "the udev hook may write: " in told(tmp_path)[-1]
     tree.put("etc/pcietune/pcietune.yaml", "enforce: audit")
     assert "the udev hook only judges until the next apply, as the sett" in told(tmp_path)[-1]

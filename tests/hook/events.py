@@ -99,7 +99,7 @@ def leave(
 ) -> KeptPolicy:
     """Leave the policy of what ``tree`` is now, as apply does, and no stamps."""
     host = opened(tree)
-    kept = leave_policy(host, judge(host, profile, mode), enforce=enforce)
+    kept = leave_policy(host, judge(host, profile, mode), enforce=enforce, unattended=True)
     assert kept is not None
     without_stamps(tree)
     return kept

@@ -14,9 +14,8 @@ from pcietune.host.run.run_files import (
     cannot_keep,
     make_run_directory,
     open_run_file,
+    replace_run_file,
     run_path,
-    sync_run_directory,
-    write_all,
 )
 from pcietune.host.run.stamp_file import STAMPS, decode_stamp, encode_stamp
 from pcietune.model.policy import HookPolicy
@@ -26,7 +25,7 @@ BIND = "bind"
 EARLY = "early-overrides"
 ETC = "etc/pcietune"  # surely on the root file system: apply runs before /var may be mounted
 _WHAT = "the policy of the udev hook"
-_READABLE, _PRIVATE = 0o644, 0o600
+_PRIVATE = 0o600
 
 
 def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp]) -> None:
@@ -42,12 +41,12 @@ def keep_policy(files: HostFiles, policy: HookPolicy, stamps: Collection[Stamp])
     probed = {d.id for d in policy.duties if policy.enforce and d.is_bound_at_once}
     try:
         make_run_directory(files)
-        _replace(files, RUN, POLICY, encode_policy(policy))
+        replace_run_file(files, POLICY, encode_policy(policy))
         lines = {_as_in_uevent(each): encode_lines(policy, each) for each in ids}
         _fill(files, IDS, lines)
         _fill(files, BIND, {_as_in_uevent(each): b"" for each in probed})
         _fill(files, STAMPS, {stamp.address: encode_stamp(stamp) for stamp in stamps})
-        _replace(files, RUN, KEPT, read_settings(files.path(SETTINGS)), _PRIVATE)
+        replace_run_file(files, KEPT, read_settings(files.path(SETTINGS)), mode=_PRIVATE)
     except OSError as error:
         raise cannot_keep(_WHAT, files, error) from error
 
@@ -87,7 +86,7 @@ def keep_early_overrides(files: HostFiles, lines: Iterable[str]) -> bool:
     try:
         if text:
             make_run_directory(files, ETC)
-            _replace(files, ETC, EARLY, text.encode())
+            replace_run_file(files, EARLY, text.encode(), ETC)
         else:
             with suppress(FileNotFoundError):
                 run_path(files, EARLY, ETC).unlink()
@@ -130,7 +129,7 @@ def _fill(files: HostFiles, name: str, wanted: Mapping[str, bytes]) -> None:
         run_path(files, extra, directory).unlink()
     for each, data in sorted(wanted.items()):
         if not _holds(files, directory, each, data):
-            _replace(files, directory, each, data)
+            replace_run_file(files, each, data, directory)
 
 
 def _holds(files: HostFiles, directory: str, name: str, data: bytes) -> bool:
@@ -140,18 +139,3 @@ def _holds(files: HostFiles, directory: str, name: str, data: bytes) -> bool:
         return False
     with os.fdopen(descriptor, "rb") as file:
         return file.read() == data
-
-
-def _replace(
-    files: HostFiles, directory: str, name: str, data: bytes, mode: int = _READABLE
-) -> None:
-    """Write a file anew, readable by all; a kill leaves the one before or this one."""
-    new = f".{name}.new"
-    descriptor = open_run_file(files, new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, directory)
-    try:
-        os.fchmod(descriptor, mode)
-        write_all(descriptor, data)
-    finally:
-        os.close(descriptor)
-    run_path(files, new, directory).replace(run_path(files, name, directory))
-    sync_run_directory(files, directory)

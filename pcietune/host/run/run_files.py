@@ -97,6 +97,26 @@ def write_all(descriptor: int, data: bytes) -> None:
     os.fsync(descriptor)
 
 
+def replace_run_file(
+    files: HostFiles, name: str, data: bytes, directory: str = RUN, *, mode: int = 0o644
+) -> None:
+    """Write a file of the directory anew; a kill leaves the one before or this one.
+
+    Raises:
+        BadInputError: As ``open_run_file``.
+        OSError: It cannot be written.
+    """
+    new = f".{name}.new"
+    descriptor = open_run_file(files, new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, directory)
+    try:
+        os.fchmod(descriptor, mode)
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+    run_path(files, new, directory).replace(run_path(files, name, directory))
+    sync_run_directory(files, directory)
+
+
 def check_owner(files: HostFiles, path: Path, status: os.stat_result) -> None:
     """Refuse what somebody else could have made; who made a recording does not matter.
 

@@ -1,7 +1,7 @@
 """Compile what the udev hook is told from a host that was judged."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -23,13 +23,14 @@ from pcietune.tune.policy.port_duty import port_duties
 _TUNED = (RoleName.GPU, RoleName.NIC, RoleName.NVSWITCH)
 
 
-def compile_policy(
+def compile_policy(  # noqa: PLR0913 -- what decides
     host: HostAccess,
     audited: Audit,
     *,
     boot_id: str,
     enforce: bool,
     driver_of: Callable[[PciFunction], str],
+    hosts_own: Collection[tuple[str, str]] = (),
 ) -> HookPolicy:
     """Return what the hook may do about the GPUs, NICs and NVSwitches that the audit judged.
 
@@ -41,8 +42,9 @@ def compile_policy(
         boot_id: Of the boot.
         enforce: Whether anything may be written unattended.
         driver_of: Which VFIO driver a function is to get.
+        hosts_own: By location and id, functions that the host uses itself: not bound.
     """
-    compiler = _Compiler(host, audited, driver_of)
+    compiler = _Compiler(host, audited, driver_of, hosts_own)
     functions, virtual_functions = compiler.duties()
     policy = HookPolicy(
         boot_id="",
@@ -61,11 +63,16 @@ class _Compiler:
     """One compilation."""
 
     def __init__(
-        self, host: HostAccess, audited: Audit, driver_of: Callable[[PciFunction], str]
+        self,
+        host: HostAccess,
+        audited: Audit,
+        driver_of: Callable[[PciFunction], str],
+        hosts_own: Collection[tuple[str, str]],
     ) -> None:
         self._host = host
         self._audited = audited
         self._driver_of = driver_of
+        self._hosts_own = hosts_own
         self._ports: Mapping[PciAddress, PortDuty] = port_duties(host, audited)
         self._group_of: dict[PciAddress, SwitchGroup] = {
             function.address: group
@@ -118,7 +125,8 @@ class _Compiler:
         if group is not None:
             mode = self._audited.yardstick.mode_of(group.name)
         vfio = self._audited.yardstick.vfio_of(mode)
-        bound = binds and mode is ModeName.VM and vfio.binds(role)
+        own = (function.location, function.id) in self._hosts_own
+        bound = binds and mode is ModeName.VM and vfio.binds(role) and not own
         above = self._audited.fabric.ports_above(function)
         ats = self._audited.profile.modes[mode].ats
         return FunctionDuty(
