@@ -33,4 +33,6 @@ def udev_rules(
             ids = {duty.id for duty in policy.duties}
             probed = [duty for duty in policy.duties if duty.override is not None and duty.probe]
             show.lines(lines_of(ids, {duty.id for duty in probed}))
+        elif outcome.nothing_here:
+            show.lines(lines_of((), ()))  # a file with nothing in it would not say why
     show.end(outcome.errors, outcome.status_exit_code())

@@ -164,6 +164,16 @@ def test_narrowed_rules_load_no_driver_for_what_waits_for_a_unit(
     assert 'RUN+="/usr/lib/pcietune/hook"' in run.stdout
 
 
+def test_a_host_without_a_gpu_gets_a_file_of_rules_that_says_why_it_has_none(
+    tmp_path: Path, pcietune: Pcietune
+) -> None:
+    run = pcietune("udev-rules", "--mode", "vm", "--from", TreeHost(tmp_path).root)
+
+    assert run.exit_code == ExitCode.OK
+    assert all(line.startswith("#") for line in run.stdout.splitlines())
+    assert "nothing on this host that the hook acts on" in run.stdout
+
+
 def test_without_a_mode_there_are_no_udev_rules(tmp_path: Path, pcietune: Pcietune) -> None:
     run = pcietune("udev-rules", "--profile", "gpu-rdma", "--from", one_switch(tmp_path).root)
 

@@ -246,7 +246,14 @@ def test_apply_says_nothing_of_vfio_where_nothing_is_to_be_bound(
     [
         ("vfio-pci", "pass", ""),
         ("mlx5_vfio_pci", "pass", ""),
-        ("mlx5_core", "fail", "mlx5_core has it, and apply takes no function from a driver"),
+        (
+            "mlx5_core",
+            "fail",
+            (
+                "mlx5_core has it, and apply takes no function from a driver; if the host itself "
+                "uses it, it belongs under protect in the settings"
+            ),
+        ),
     ],
 )
 def test_the_audit_judges_what_is_to_be_bound(

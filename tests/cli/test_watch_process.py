@@ -146,7 +146,7 @@ def test_no_work_ends_for_lack_of_a_listener(stderr: str) -> None:
 
     run = subprocess.run(
         ["/bin/sh", "-c", f'exec "$0" -c "$1" 2{stderr}', sys.executable, told],
-        check=True,
+        check=False,  # Python itself may exit 120 when it cannot flush stderr in the end
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},

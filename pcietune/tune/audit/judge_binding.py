@@ -70,7 +70,10 @@ def _judge(
     found = Value(f"driver {function.driver}" if function.driver else "no driver", function.driver)
     finding = Finding(ID, subject, severity, State.FAIL, found, _WANTED, "")
     if function.driver is not None:
-        reason = f"{function.driver} has it, and apply takes no function from a driver"
+        reason = (
+            f"{function.driver} has it, and apply takes no function from a driver; if the host "
+            "itself uses it, it belongs under protect in the settings"
+        )
         return replace(finding, reason=reason, remedy=_bind(function))
     against = standing_against(host, findings, function)
     if against:

@@ -85,14 +85,14 @@ def _judge(function: PciFunction, stamp: Stamp | None, owners: Owners | None) ->
         reason = "whether VFIO had it when the ports were seen as wanted could not be told then"
         return Finding(ID, subject, Severity.WARNING, State.ERROR, UNKNOWN, _WANTED, reason)
     why = _why(function, owners)
-    seen = (
-        f"VFIO has {function.address}, and the ports above were not seen as wanted in this boot"
-        if stamp is None
-        else f"VFIO had {function.address} already when the ports above were first as wanted"
-    )
-    return Finding(
-        ID, subject, Severity.WARNING, State.FAIL, _BEFORE, _WANTED, f"{seen}: {why}", _KERNEL_FIRST
-    )
+    if stamp is None:
+        severity = Severity.WARNING
+        seen = "VFIO has it, and the ports above were not seen as wanted in this boot"
+    else:  # by now they are as wanted, so that only the order is told
+        severity = Severity.INFO
+        seen = "VFIO had it already when the ports above were first seen as wanted"
+    reason = f"{seen}: {why}"
+    return Finding(ID, subject, severity, State.FAIL, _BEFORE, _WANTED, reason, _KERNEL_FIRST)
 
 
 def _why(function: PciFunction, owners: Owners | None) -> str:
