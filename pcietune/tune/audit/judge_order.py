@@ -86,12 +86,12 @@ def _judge(function: PciFunction, stamp: Stamp | None, owners: Owners | None) ->
         return Finding(ID, subject, Severity.WARNING, State.ERROR, UNKNOWN, _WANTED, reason)
     why = _why(function, owners)
     if stamp is None:
-        severity = Severity.WARNING
         seen = "VFIO has it, and the ports above were not seen as wanted in this boot"
-    else:  # by now they are as wanted, so that only the order is told
-        severity = Severity.INFO
+    else:
         seen = "VFIO had it already when the ports above were first seen as wanted"
     reason = f"{seen}: {why}"
+    # Ports that are not as wanted by now fail by themselves: this tells only the order.
+    severity = Severity.INFO
     return Finding(ID, subject, severity, State.FAIL, _BEFORE, _WANTED, reason, _KERNEL_FIRST)
 
 
