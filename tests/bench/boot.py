@@ -65,9 +65,6 @@ def _boot(machine: Machine, images: Images, directory: Path) -> Guest:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return _boot_once(machine, images, directory)
-        except OSError:  # some memory looked like a device's, and was none
-            if attempt == _ATTEMPTS:
-                raise
         except GuestDiedError as error:
             if attempt == _ATTEMPTS or not any(fault in str(error) for fault in _FAULTS):
                 raise GuestDiedError(

@@ -49,6 +49,8 @@ class ConfigSpace:
             pointers = os.pread(memory, _ARRAYS.size, device + _ID + _ID_TO_ARRAYS)
             config, cmask, wmask, w1cmask, _ = _ARRAYS.unpack(pointers)
             checked = os.pread(memory, len(_CHECKED_ON_MIGRATION), cmask)
+            for array in (config, wmask, w1cmask):  # what only looks like a device has none
+                os.pread(memory, SIZE, array)
         except (OSError, OverflowError, struct.error):
             return None
         if checked != _CHECKED_ON_MIGRATION:

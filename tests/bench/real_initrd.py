@@ -25,15 +25,15 @@ _COMMANDS = {
 # A system's tree stays as it is: what is added lies over it, and goes with the namespace.
 _SCRIPT = """
 mount -t tmpfs tmpfs "$1"
-mkdir "$1/upper" "$1/work" "$1/root"
-mount -t overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
-cp -R "$3/." "$1/root"
-mkdir -p "$1/root/lib/modules/$5"
-mount --bind "$4" "$1/root/lib/modules/$5"
-mount -t proc proc "$1/root/proc"
-mount --bind /dev "$1/root/dev"
-chroot "$1/root" sh -c "$6" >&2
-cat "$1/root/made" >"$7"
+mkdir "$1/upper" "$1/work" "$1/tree"
+mount -t overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" overlay "$1/tree"
+cp -R "$3/." "$1/tree"
+mkdir -p "$1/tree/lib/modules/$5"
+mount --bind "$4" "$1/tree/lib/modules/$5"
+mount -t proc proc "$1/tree/proc"
+mount --bind /dev "$1/tree/dev"
+chroot "$1/tree" sh -c "$6" >&2
+cat "$1/tree/made" >"$7"
 """
 
 
