@@ -11,6 +11,7 @@ _CAPABILITY = 0x04  # ACS Capability Register, 16 bits, read-only
 _ENHANCED = BitField(7)
 _EGRESS_VECTOR_SIZE = BitField(8, 8)  # bits of the Egress Control Vector; 0 stands for 256
 _CONTROL = 0x06  # ACS Control Register, 16 bits
+_EGRESS_VECTOR = 0x08  # Egress Control Vector, as many 32-bit words as its size takes
 _IO_REQUEST_BLOCKING = BitField(7)
 _DSP_MEMORY_TARGET_ACCESS = BitField(8, 2)
 _USP_MEMORY_TARGET_ACCESS = BitField(10, 2)
@@ -153,6 +154,19 @@ class Acs(CapabilityRegisters):
         if AcsControl.P2P_EGRESS_CONTROL not in self.supported:
             return None
         return _EGRESS_VECTOR_SIZE.get(self.capability) or 256
+
+    def egress_blocks(self, number: int) -> bool | None:
+        """Return a bit of the Egress Control Vector; None beyond its size.
+
+        Args:
+            number: Port Number of another port of the switch, or Function Number of another
+                function of the device.
+        """
+        size = self.egress_vector_size
+        if size is None or number >= size:
+            return None
+        word = self._double_word(_EGRESS_VECTOR + number // 32 * 4)
+        return bool(BitField(number % 32).get(word))
 
     def write(self, enabled: AcsControl, *, among: AcsControl) -> MaskedWrite:
         """Return the write that makes ``enabled`` hold for the controls ``among`` and no others.

@@ -11,6 +11,7 @@ _FLAGS = 0x02  # PCI Express Capabilities Register, 16 bits
 _VERSION = BitField(0, 4)
 _PORT_TYPE = BitField(4, 4)
 _LINK_CAPABILITIES = 0x0C  # 32 bits
+_PORT_NUMBER = BitField(24, 8)  # of Link Capabilities
 _LINK_STATUS = 0x12  # 16 bits
 _LINK_CONTROL_2 = 0x30  # 16 bits; from capability version 2 on
 _LINK_SPEED = BitField(0, 4)  # same place in all three
@@ -77,6 +78,11 @@ class Express(CapabilityRegisters):
     def link_capable(self) -> Link:
         """Link Capabilities: the most that its link can do."""
         return Link(self._double_word(_LINK_CAPABILITIES))
+
+    @property
+    def port_number(self) -> int:
+        """Port Number of Link Capabilities: a port's bit in Egress Control Vectors."""
+        return _PORT_NUMBER.get(self._double_word(_LINK_CAPABILITIES))
 
     @property
     def link(self) -> Link:

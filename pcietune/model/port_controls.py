@@ -1,0 +1,47 @@
+"""How one port decides about packets from below: its ACS, as read, or as it is to be."""
+
+from dataclasses import dataclass
+
+from pcietune.address import PciAddress
+from pcietune.registers.acs import AcsControl
+
+
+@dataclass(frozen=True, slots=True)
+class PortControls:
+    """The ACS of a port, or of a function of a device with several.
+
+    Attributes:
+        enabled: Controls that are on; none without the capability, but for what a port of a quirk
+            does as if it were on. None if that could not be read.
+        supported: Controls that it implements, alike; None if that could not be read.
+        blocked: With P2P Egress Control, the ports of the same switch, or functions of the same
+            device, whose bit in the Egress Control Vector is 1; None if that is not known.
+        present: Whether there is an ACS capability, or a quirk that stands for one.
+        why_unread: What kept it from being read; None if nothing did.
+    """
+
+    enabled: AcsControl | None
+    supported: AcsControl | None
+    blocked: frozenset[PciAddress] | None = frozenset()
+    present: bool = True
+    why_unread: str | None = None
+
+    def has(self, control: AcsControl) -> bool | None:
+        """Return whether a control is on; None if not known."""
+        return None if self.enabled is None else control in self.enabled
+
+    @property
+    def redirects_requests(self) -> bool | None:
+        """Whether requests for peers go up; None if not known.
+
+        One that has ACS and does not implement P2P Request Redirect has no way to its peers, as
+        Linux takes it (pci_acs_flags_enabled, drivers/pci/pci.c).
+        """
+        redirect = AcsControl.P2P_REQUEST_REDIRECT
+        if self.enabled is None or self.supported is None:
+            return None
+        return redirect in self.enabled or (self.present and redirect not in self.supported)
+
+
+NO_ACS = PortControls(AcsControl(0), AcsControl(0), present=False)
+"""What a port without the capability does: nothing keeps a request from its peers."""

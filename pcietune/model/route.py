@@ -1,0 +1,237 @@
+"""The route of a packet through the fabric: which ports it meets, and which of them decides.
+
+Source Validation is not modelled: what sends by another's ID is nothing that pcietune explains.
+"""
+
+from collections.abc import Callable, Sequence
+
+from pcietune.model.fabric import Fabric
+from pcietune.model.function import PciFunction
+from pcietune.model.packet import AddressSpace, Packet, PacketKind
+from pcietune.model.port_controls import PortControls
+from pcietune.model.port_decision import (
+    between_peers,
+    coming_back,
+    pass_translation_request,
+    past_strangers,
+)
+from pcietune.model.trace import Decision, Outcome, Step, Trace
+from pcietune.registers.acs import LSPCI_NAMES, AcsControl
+from pcietune.registers.express import PortType
+
+ControlsOf = Callable[[PciFunction], PortControls]
+"""Tells the ACS of a root port, downstream port, or function of a device with several."""
+
+_RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
+_GOES_ON = (Decision.UP, Decision.REDIRECTED, Decision.FORWARDED)
+_OUTCOMES = {
+    Decision.ACROSS: Outcome.DIRECT,
+    Decision.TURNED: Outcome.TURNED_ABOVE,
+    Decision.VIOLATION: Outcome.BLOCKED,
+    Decision.MISROUTED: Outcome.MISROUTED,
+    Decision.NOT_KNOWN: Outcome.UNKNOWN,
+    Decision.ROOT_COMPLEX: Outcome.VIA_ROOT_COMPLEX,
+}
+_ARRIVES = (Outcome.DIRECT, Outcome.TURNED_ABOVE, Outcome.VIA_ROOT_COMPLEX)
+
+
+def trace(
+    fabric: Fabric,
+    source: PciFunction,
+    target: PciFunction,
+    packet: Packet,
+    controls_of: ControlsOf,
+) -> Trace:
+    """Return the way of a packet.
+
+    Args:
+        fabric: The functions, with port types for all bridges above the two.
+        source: Who sends it: of a completion, the completer. No bridge.
+        target: Whom it is for. No bridge, and not ``source``.
+        packet: What is sent.
+        controls_of: Asked for those ports alone on which the way depends.
+    """
+    ways = _Ways(fabric, source, target)
+    steps = _up(ways, packet, controls_of)
+    last = steps[-1]
+    outcome = _OUTCOMES[last.decision]
+    iommu = _translates(packet) if last.decision is Decision.ROOT_COMPLEX else False
+    if last.decision is Decision.ROOT_COMPLEX and packet.mapped is False:
+        outcome = Outcome.BLOCKED if iommu or packet.translated else outcome
+    decider = last if last.port is not None else _redirecting(steps)
+    down = ways.down_from(last) if outcome in _ARRIVES else []
+    return Trace(
+        packet=packet,
+        source=source,
+        target=target,
+        steps=(*steps, *(Step(port, Decision.DOWN) for port in down)),
+        outcome=outcome,
+        reason=_reason(outcome, last, steps, controls_of),
+        at=None if decider is None else decider.port,
+        control=None if decider is None else decider.control,
+        iommu=iommu,
+    )
+
+
+class _Ways:
+    """The ports above two functions, and where the ways from the root to them part.
+
+    Attributes:
+        ours: Above the source, root port first, and itself.
+        theirs: Above the target, alike.
+        depth: Index in both of the first that differ.
+    """
+
+    def __init__(self, fabric: Fabric, source: PciFunction, target: PciFunction) -> None:
+        self._fabric = fabric
+        self.ours = [*fabric.ports_above(source), source]
+        self.theirs = [*fabric.ports_above(target), target]
+        alike = zip(self.ours, self.theirs, strict=False)
+        self.depth = sum(ours == theirs for ours, theirs in alike)
+
+    @property
+    def peers(self) -> tuple[PciFunction, PciFunction]:
+        """The two where the ways part: ports of one switch, functions of one device, or neither."""
+        return self.ours[self.depth], self.theirs[self.depth]
+
+    @property
+    def part_in_a_switch(self) -> bool:
+        """Whether they part between two ports of a switch."""
+        return self._above_parting is PortType.UPSTREAM_PORT
+
+    @property
+    def part_in_a_device(self) -> bool:
+        """Whether they part between functions on one link, or of one integrated device."""
+        one, other = self.peers
+        if not self.depth:
+            return (one.ports, one.slot) == (other.ports, other.slot)
+        return self._above_parting in _RECEIVES
+
+    @property
+    def part_on_a_bus(self) -> bool:
+        """Whether they part on a conventional bus, where all hear all."""
+        return bool(self.depth) and not self.part_in_a_switch and not self.part_in_a_device
+
+    @property
+    def _above_parting(self) -> PortType | None:
+        return self._fabric.port_type(self.ours[self.depth - 1]) if self.depth else None
+
+    def receives(self, port: PciFunction) -> bool:
+        """Return whether a port receives from below what ACS decides about."""
+        return port.is_pci_bridge and self._fabric.port_type(port) in _RECEIVES
+
+    def in_a_switch(self, port: PciFunction) -> bool:
+        """Return whether a port is a switch's: a root complex translates before it decodes."""
+        return self._fabric.port_type(port) is PortType.DOWNSTREAM_PORT
+
+    def beside(self, port: PciFunction) -> Sequence[PciFunction]:
+        """Return the other ports of a downstream port's switch."""
+        above = self._fabric.ports_above(port)
+        beside = self._fabric.children(above[-1]) if above else ()
+        return [other for other in beside if other.is_pci_bridge and other != port]
+
+    def down_from(self, last: Step) -> list[PciFunction]:
+        """Return the ports that a packet leaves through after its last step up."""
+        start = 0 if last.port is None else self.depth
+        if last.decision is Decision.TURNED and last.port is not None:
+            start = self.ours.index(last.port)
+        return [port for port in self.theirs[start:] if self.receives(port)]
+
+
+def _up(ways: _Ways, packet: Packet, controls_of: ControlsOf) -> list[Step]:
+    """Return the steps up to the one that ends the way up.
+
+    A translated request is preceded by one for a translation, which goes all the way up: TransBlk
+    of any port there is an end before all others.
+    """
+    steps: list[Step] = []
+    ports = list(reversed(ways.ours))
+    if packet.translated and packet.kind is not PacketKind.COMPLETION:
+        for port in filter(ways.receives, ports):
+            step = pass_translation_request(port, controls_of(port))
+            if step.decision not in _GOES_ON:
+                return [step]
+    for index in range(len(ports) - 1, -1, -1):
+        found = _at(ways, index, packet, controls_of, redirected=_redirecting(steps) is not None)
+        if found is None:
+            continue
+        steps.append(found)
+        if found.decision not in _GOES_ON:
+            return steps
+    return [*steps, Step(None, Decision.ROOT_COMPLEX)]
+
+
+def _at(
+    ways: _Ways, index: int, packet: Packet, controls_of: ControlsOf, *, redirected: bool
+) -> Step | None:
+    """Return what happens at one element of the way up; None if it decides nothing."""
+    port = ways.ours[index]
+    by_address = packet.kind is not PacketKind.COMPLETION
+    if index == ways.depth:
+        _, peer = ways.peers
+        if ways.part_on_a_bus or (ways.part_in_a_switch and not ways.receives(port)):
+            return Step(port, Decision.ACROSS)
+        if ways.part_in_a_switch or ways.part_in_a_device:
+            return between_peers(port, controls_of(port), packet, peer)
+    if not ways.receives(port):
+        return None
+    if ways.in_a_switch(port) and by_address and packet.address is AddressSpace.GUEST:
+        step = past_strangers(port, controls_of(port), packet, ways.beside(port))
+        if step.decision not in _GOES_ON:
+            return step
+    if index < ways.depth and redirected:
+        return coming_back(port, controls_of(port), packet)
+    return Step(port, Decision.UP)
+
+
+def _translates(packet: Packet) -> bool | None:
+    """Return whether the root complex translates a packet's address; None if not known."""
+    if packet.kind is PacketKind.COMPLETION or packet.translated:
+        return False
+    unknown = packet.address is AddressSpace.UNKNOWN
+    return None if unknown else packet.address is not AddressSpace.PHYSICAL
+
+
+def _redirecting(steps: Sequence[Step]) -> Step | None:
+    return next((step for step in steps if step.decision is Decision.REDIRECTED), None)
+
+
+def _reason(outcome: Outcome, last: Step, steps: Sequence[Step], controls_of: ControlsOf) -> str:
+    """Return why a way ended as it did, in half a sentence."""
+    name = "" if last.control is None else f"{LSPCI_NAMES[last.control]}{'+' if last.on else '-'}"
+    if outcome is Outcome.BLOCKED:
+        return _why_blocked(last, name)
+    if outcome is Outcome.UNKNOWN:
+        return _why_unknown(last, name, controls_of)
+    if outcome is Outcome.VIA_ROOT_COMPLEX:
+        return _why_up(steps)
+    return {
+        Outcome.DIRECT: "turned where the two ways part" + (f": {name}" if name else ""),
+        Outcome.TURNED_ABOVE: f"redirected below, and turned here past the IOMMU: {name}",
+        Outcome.MISROUTED: f"{name} lets a guest's address meet the windows of this host",
+    }[outcome]
+
+
+def _why_unknown(last: Step, name: str, controls_of: ControlsOf) -> str:
+    if last.port is not None and last.on is None:
+        why = controls_of(last.port).why_unread
+        return "its ACS could not be read" + (f": {why}" if why else "")
+    return f"what the address means is not known, and {name} redirects nothing"
+
+
+def _why_blocked(last: Step, name: str) -> str:
+    if last.port is None:
+        return "the IOMMU does not map the target's BAR for the sender"
+    if last.control is AcsControl.TRANSLATION_BLOCKING:
+        return f"{name} makes an ACS violation of every translation request"
+    return f"{name} forbids it: an ACS violation"
+
+
+def _why_up(steps: Sequence[Step]) -> str:
+    redirecting = _redirecting(steps)
+    if redirecting is not None and redirecting.control is not None:
+        on = "+" if redirecting.on else " hard-wired"
+        return f"{LSPCI_NAMES[redirecting.control]}{on} sends it up"
+    if any(step.decision is Decision.UP and step.control is not None for step in steps):
+        return "no window of the switch holds the kernel's I/O virtual address"
+    return "the two have no switch in common"

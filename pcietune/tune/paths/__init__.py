@@ -1,0 +1,1 @@
+"""Where the packets between two functions go, why, and what that costs."""
