@@ -56,6 +56,11 @@ def is_group_listing(line: str) -> bool:
     return any(form.fullmatch(line) for form in (_LINK, _TYPE, _GROUP, _NUMBERED))
 
 
+def begins_in_group_listing(line: str) -> bool:
+    """Return whether a line of a listing can be none that goes on the one before it."""
+    return line.startswith(_COMMENT) or is_group_listing(line) or bool(_MEMBER.fullmatch(line))
+
+
 def read_group_listing(lines: Iterable[Line], source: str, listing: GroupListing) -> None:
     """Add what a listing called ``source`` tells to ``listing``.
 

@@ -1,20 +1,25 @@
 """One host from several texts: a dump, and what people copy beside it."""
 
-import re
-from collections.abc import Iterable, Iterator
-from enum import Enum
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
-from pcietune.host.dumps.group_listing import GroupListing, is_group_listing, read_group_listing
-from pcietune.host.dumps.lspci_dump import DumpedFunction, is_lspci, read_lspci_dump
-from pcietune.host.dumps.text_lines import Line, Place
-
-_RELEASE = re.compile(r"(?:Linux (?:version |\S+ ))?([0-9]+\.[0-9]+[\w.+~-]*)(?: .*)?", re.ASCII)
-_COMMAND_LINE = re.compile(
-    r"(?:.*\s)?(?:BOOT_IMAGE|root|initrd|console|pci|iommu|intel_iommu|amd_iommu|vfio-pci\.ids)=.*"
+from pcietune.host.dumps.group_listing import (
+    GroupListing,
+    begins_in_group_listing,
+    read_group_listing,
 )
+from pcietune.host.dumps.kernel_messages import KernelMessages, read_kernel_messages
+from pcietune.host.dumps.kinds import RELEASE, Kind, kind_of, plain_kind_of
+from pcietune.host.dumps.lspci_dump import DumpedFunction, begins_in_dump, read_lspci_dump
+from pcietune.host.dumps.lspci_tree import TreeFunction, begins_in_tree, read_lspci_tree
+from pcietune.host.dumps.pasted import Section, sections
+from pcietune.host.dumps.text_lines import Line, Place
+from pcietune.host.dumps.tree_places import add_functions
+from pcietune.host.dumps.unusable import why_unusable
+from pcietune.host.dumps.wrapped_lines import unwrapped
+
 _LINES_BEFORE = 1000  # a log's, before the first line that tells what it is
 
 ACCEPTED = (
@@ -23,18 +28,12 @@ ACCEPTED = (
 )
 
 
-class _Kind(Enum):
-    DUMP = "a dump"
-    GROUPS = "a listing of IOMMU groups"
-    RELEASE = "a kernel release"
-    COMMAND_LINE = "a kernel command line"
-
-
 class HostTexts:
     """What several texts say of one host, held together and against each other.
 
     Attributes:
         functions: By address, in the order of addresses once all is read.
+        tree: Where functions stand, as ``lspci -t`` draws it.
         listing: IOMMU groups.
         release: Of the kernel; None if not told.
         cmdline: The kernel's; None if not told.
@@ -42,28 +41,35 @@ class HostTexts:
 
     def __init__(self) -> None:
         self.functions: dict[PciAddress, DumpedFunction] = {}
+        self.tree: dict[PciAddress, TreeFunction] = {}
         self.listing = GroupListing()
         self.release: str | None = None
         self.cmdline: str | None = None
+        self._logs: list[KernelMessages] = []
 
     def read(self, lines: Iterator[Line], source: str) -> None:
-        """Take what a text called ``source`` says, whatever kind of text that is.
+        """Take what a text called ``source`` says, whatever kinds of text it is made of.
+
+        What is of no kind is left out where something else is of one.
 
         Raises:
             BadInputError: It is of no kind that is known, is damaged, or contradicts another.
         """
-        before: list[Line] = []
-        for line in lines:
-            before.append(line)
-            kind = _kind(line[1])
+        left_out: list[Line] = []
+        taken = False
+        for section in sections(lines):
+            before, kind = _begin(section)
             if kind is not None:
-                self._read(kind, chain(before, lines), Place(source, line[0]), line[1])
-                return
-            if len(before) == _LINES_BEFORE:
-                break
-        if not any(text for _, text in before):
+                place = Place(source, before[-1][0])
+                self._read(kind, chain(before, section.lines), place, before[-1][1])
+                taken = True
+            elif len(left_out) < _LINES_BEFORE:
+                left_out += before
+        if taken:
+            return
+        if not any(text for _, text in left_out):
             raise BadInputError(f"{source} is empty", hint=ACCEPTED)
-        raise Place(source, 1).refused(
+        raise why_unusable(left_out, source) or Place(source, 1).refused(
             "this is neither an archive nor a text that tells of a host", hint=ACCEPTED
         )
 
@@ -74,6 +80,7 @@ class HostTexts:
             BadInputError: There is no function, one has no bytes, or the IOMMU groups are
                 another host's.
         """
+        add_functions(self.functions, self.tree)
         without = next((f for f in self.functions.values() if not f.data), None)
         if without is not None:
             raise without.place.refused(
@@ -95,19 +102,45 @@ class HostTexts:
             )
         self.functions = dict(sorted(self.functions.items()))
 
-    def _read(self, kind: _Kind, lines: Iterable[Line], place: Place, text: str) -> None:
+    def _read(self, kind: Kind, lines: Iterable[Line], place: Place, text: str) -> None:
+        source = place.source
         match kind:
-            case _Kind.DUMP:
-                for function in read_lspci_dump(lines, place.source):
+            case Kind.DUMP:
+                for function in read_lspci_dump(unwrapped(lines, begins_in_dump), source):
                     self._add(function)
-            case _Kind.GROUPS:
-                read_group_listing(lines, place.source, self.listing)
-            case _Kind.RELEASE:
-                found = _RELEASE.fullmatch(text)
-                release = text if found is None else found[1]
-                self.release = _same(self.release, release, "kernel releases", place)
-            case _Kind.COMMAND_LINE:
-                self.cmdline = _same(self.cmdline, text, "kernel command lines", place)
+            case Kind.TREE:
+                self._add_tree(read_lspci_tree(unwrapped(lines, begins_in_tree), source))
+            case Kind.GROUPS:
+                read_group_listing(unwrapped(lines, begins_in_group_listing), source, self.listing)
+            case Kind.MESSAGES:
+                self._add_messages(read_kernel_messages(lines, source), place)
+            case Kind.RELEASE:
+                found = RELEASE.fullmatch(text)
+                self._set_release(text if found is None else found[1], place)
+            case Kind.COMMAND_LINE:
+                self._set_cmdline(" ".join(line for _, line in lines if line), place)
+
+    def _set_release(self, release: str, place: Place) -> None:
+        self.release = _same(self.release, release, "kernel releases", place)
+
+    def _set_cmdline(self, cmdline: str, place: Place) -> None:
+        self.cmdline = _same(self.cmdline, cmdline, "kernel command lines", place)
+
+    def _add_messages(self, messages: KernelMessages, place: Place) -> None:
+        if messages.release is not None:
+            self._set_release(messages.release, place)
+        if messages.cmdline is not None:
+            self._set_cmdline(messages.cmdline, place)
+        self._logs.append(messages)
+
+    def _add_tree(self, tree: dict[PciAddress, TreeFunction]) -> None:
+        for address, drawn in tree.items():
+            known = self.tree.setdefault(address, drawn)
+            if known.above != drawn.above:
+                raise drawn.place.refused(
+                    f"{address} stands elsewhere in {known.place.source}:{known.place.line}",
+                    hint="the trees are of different hosts, or boots: leave one out",
+                )
 
     def _add(self, function: DumpedFunction) -> None:
         """Take one function: its bytes from one text, and what -v tells from any."""
@@ -126,15 +159,23 @@ class HostTexts:
             self.listing.add(function.group, str(function.address), function.place)
 
 
-def _kind(line: str) -> _Kind | None:
-    """Return what a line shows a text to be; None if it shows nothing."""
-    if is_lspci(line):
-        return _Kind.DUMP
-    if is_group_listing(line):
-        return _Kind.GROUPS
-    if _RELEASE.fullmatch(line):
-        return _Kind.RELEASE
-    return _Kind.COMMAND_LINE if _COMMAND_LINE.fullmatch(line) else None
+def _begin(section: Section) -> tuple[Sequence[Line], Kind | None]:
+    """Return the lines up to the first that shows of what kind a section is, and that kind.
+
+    Without one, all lines that were looked at, and None.
+    """
+    before: list[Line] = []
+    told = False
+    for line in section.lines:
+        before.append(line)
+        if line[1]:
+            kind = section.kind or (plain_kind_of(line[1]) if told else kind_of(line[1]))
+            told = True
+            if kind is not None:
+                return before, kind
+        if len(before) == _LINES_BEFORE:
+            break
+    return before, None
 
 
 def _same(known: str | None, told: str, what: str, place: Place) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
 from pcietune.host.dumps.text_lines import Line, Place
+from pcietune.host.recordings.manifest import UnreadConfig
 
 _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 # -PP prints the bridges above a function before it: 0000:00:1c.3/08:00.0/09:01.0
@@ -38,6 +39,7 @@ class DumpedFunction:
         driver: As -v tells it; None if not told.
         group: Number of its IOMMU group; None if not told.
         numa_node: None if not told.
+        unread: What was not read of its Configuration Space; None if the bytes show that.
     """
 
     address: PciAddress
@@ -47,6 +49,7 @@ class DumpedFunction:
     driver: str | None = None
     group: int | None = None
     numa_node: int | None = None
+    unread: UnreadConfig | None = None
 
     def tell(self, line: str) -> None:
         """Take a line of what -v prints, and remember what concerns us."""
@@ -62,6 +65,12 @@ class DumpedFunction:
 def is_lspci(line: str) -> bool:
     """Return whether a line can be one of lspci's: a function, or a row of bytes."""
     return _HEADER.match(line) is not None or _row(line) is not None
+
+
+def begins_in_dump(line: str) -> bool:
+    """Return whether a line of a dump can be none that goes on the one before it."""
+    forms = (_HEADER, _LIKE_A_ROW, _INSERTED)
+    return line[2:4] == ": " or line[3:5] == ": " or any(form.match(line) for form in forms)
 
 
 def read_lspci_dump(lines: Iterable[Line], source: str) -> Iterator[DumpedFunction]:

@@ -10,6 +10,7 @@ from pcietune.host.dumps.group_listing import GroupListing
 from pcietune.host.dumps.host_texts import HostTexts
 from pcietune.host.dumps.lspci_dump import DumpedFunction
 from pcietune.host.dumps.topology import ports_above, vf_device_id, virtual_functions
+from pcietune.host.dumps.tree_places import check_places
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS
 from pcietune.host.platform import CMDLINE, OSRELEASE
@@ -33,7 +34,7 @@ def write_tree(texts: HostTexts, root: Path) -> None:
         BadInputError: The functions contradict each other.
         NotPermittedError: There is no room.
     """
-    paths = _paths(texts.functions)
+    paths = _paths(texts)
     virtual = virtual_functions(texts.functions)
     physical = {vf: pf for pf, vfs in virtual.items() for vf in vfs}
     unread: dict[str, UnreadConfig] = {}
@@ -58,10 +59,12 @@ def write_tree(texts: HostTexts, root: Path) -> None:
         tree.put(MANIFEST, manifest.encode().decode())
 
 
-def _paths(functions: Mapping[PciAddress, DumpedFunction]) -> Mapping[PciAddress, str]:
+def _paths(texts: HostTexts) -> Mapping[PciAddress, str]:
     """Return the directory of each function, as the kernel names it."""
     paths = {}
-    for address, ports in ports_above(functions.values()).items():
+    above = ports_above(texts.functions.values())
+    check_places(texts.tree, above)
+    for address, ports in above.items():
         top = ports[0] if ports else address
         chain = "/".join(map(str, (*ports, address)))
         paths[address] = f"sys/devices/pci{top.domain:04x}:{top.bus:02x}/{chain}"
@@ -72,7 +75,8 @@ def _write_function(
     tree: NewTree, path: str, function: DumpedFunction, parent: DumpedFunction
 ) -> None:
     """Write one function; the IDs of a VF are its PF's to tell."""
-    tree.put(f"{path}/config", bytes(function.data))
+    if function.unread is None or function.unread.ranges[0][0]:
+        tree.put(f"{path}/config", bytes(function.data))
     uevent = [
         f"PCI_CLASS={_class(function):X}",
         f"PCI_ID={_ids(function, parent)}",
@@ -118,6 +122,8 @@ def _word(function: DumpedFunction, offset: int) -> int:
 
 def what_lacks(function: DumpedFunction) -> UnreadConfig | None:
     """Return what the dump has not of a function's Configuration Space; None if it has all."""
+    if function.unread is not None:
+        return function.unread
     size = len(function.data)
     if size in UNPRIVILEGED_SIZES:
         return UnreadConfig(((size, EXTENDED_SIZE),))
