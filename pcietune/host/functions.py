@@ -16,6 +16,7 @@ _BUSES = "sys/bus"
 
 _NO_VENDOR, _NO_CLASS = 0xFFFF, 0xFFFFFF  # of what does not answer; the kernel lists no such
 _TRY = "dump it with lspci -D -nn -xxxx, which prints its IDs"
+_TELL = "add what lspci -D -nn prints, or better lspci -D -nn -xxxx as root"
 _ROOT_BUS = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 
 
@@ -46,6 +47,7 @@ def list_functions(files: HostFiles) -> Listing:
     functions: list[PciFunction] = []
     paths: dict[PciAddress, str] = {}
     problems: list[str] = []
+    untold: list[str] = []  # what a function is, as by lspci -t
     if not files.exists(_BUSES):
         problems.append(f"/{_BUSES} is missing, so no function can be seen: is /sys mounted?")
     for name in files.names(DEVICES):
@@ -58,10 +60,15 @@ def list_functions(files: HostFiles) -> Listing:
         if function is not None:
             functions.append(function)
             paths[function.address] = path
-            if (function.vendor, function.class_code) == (_NO_VENDOR, _NO_CLASS):
+            if function.class_code == _NO_CLASS and not files.exists(f"{path}/config"):
+                untold.append(name)
+            elif (function.vendor, function.class_code) == (_NO_VENDOR, _NO_CLASS):
                 problems.append(f"{name} reads as all ones, so what it is is not known: {_TRY}")
         elif files.exists(link):
             problems.append(f"/{link} is not what the kernel makes of a PCI function")
+    if untold:
+        others = f" and {len(untold) - 1} more" if untold[1:] else ""
+        problems.append(f"what {min(untold)}{others} may be is not told: {_TELL}")
     functions.sort(key=lambda function: function.address)
     return Listing(tuple(functions), paths, tuple(problems))
 

@@ -1,6 +1,6 @@
 """One host from several texts: a dump, and what people copy beside it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
 
 from pcietune.address import PciAddress
@@ -91,6 +91,7 @@ class HostTexts:
                 "no dump of a host among what --from names",
                 hint="add a dump of the host: --from FILE, of lspci -D -xxxx as root",
             )
+        self.take_groups_of_logs(self.functions)
         listed = self.listing.groups
         unlisted = [address for address in self.functions if address not in listed]
         unseen = [address for address in listed if address not in self.functions]
@@ -101,6 +102,23 @@ class HostTexts:
                 hint="dump and list in the same boot",
             )
         self.functions = dict(sorted(self.functions.items()))
+
+    def take_groups_of_logs(self, functions: Container[PciAddress]) -> None:
+        """Add the IOMMU groups that kernel logs tell of ``functions``; others may be gone since.
+
+        Raises:
+            BadInputError: A log tells of other functions alone, or contradicts a listing.
+        """
+        for log in self._logs:
+            known = [address for address in log.groups if address in functions]
+            if log.groups and not known:
+                first = next(iter(log.groups))
+                raise log.places[first].refused(
+                    f"{first} is in no dump, and nor is any other function that this log tells of",
+                    hint="they are of different hosts: leave one out",
+                )
+            for address in known:
+                self.listing.add(log.groups[address], str(address), log.places[address])
 
     def _read(self, kind: Kind, lines: Iterable[Line], place: Place, text: str) -> None:
         source = place.source

@@ -11,6 +11,7 @@ from pcietune.errors import BadInputError
 from pcietune.host.dumps.group_listing import GroupListing
 from pcietune.host.dumps.host_texts import HostTexts
 from pcietune.host.dumps.lspci_dump import DumpedFunction
+from pcietune.host.dumps.lspci_tree import TreeFunction
 from pcietune.host.dumps.tree import what_lacks, write_groups
 from pcietune.host.function_state import read_state
 from pcietune.host.functions import list_functions
@@ -48,6 +49,9 @@ def supplement(root: Path, texts: HostTexts, name: str) -> None:
     functions = {function.address: function for function in listed.functions}
     for dumped in texts.functions.values():
         _check_same(dumped, functions.get(dumped.address), name)
+    for drawn in texts.tree.values():
+        _check_place(drawn, functions.get(drawn.address), name)
+    texts.take_groups_of_logs(functions)
     tree = NewTree(root)
     unread = dict(manifest.unread)
     with room_for(root):
@@ -74,6 +78,15 @@ def _check_same(dumped: DumpedFunction, function: PciFunction | None, name: str)
         raise dumped.place.refused(
             f"{dumped.address} is {vendor:04x}:{device:04x} here, and {function.id} in {name}",
             hint=_ANOTHER,
+        )
+
+
+def _check_place(drawn: TreeFunction, function: PciFunction | None, name: str) -> None:
+    if function is None:
+        raise drawn.place.refused(f"{drawn.address} is not in {name}", hint=_ANOTHER)
+    if function.ports != drawn.above:
+        raise drawn.place.refused(
+            f"{drawn.address} stands below other bridges in {name}", hint=_ANOTHER
         )
 
 

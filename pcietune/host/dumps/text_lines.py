@@ -13,7 +13,10 @@ _LARGEST = 0x20000000  # bytes; lspci -xxxx of 16,384 functions prints less than
 _LONGEST_LINE = 0x4000  # bytes; a kernel command line has 2047, some architectures more
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")  # a control sequence of ECMA-48, as colours are
 _QUOTE = re.compile(r"(?:> ?)+")
-_BYTE_ORDER_MARK = "\ufeff"
+# Byte order mark and zero-width space; non-breaking spaces, as pages and mail programs make them
+_AS_ASCII = {0xFEFF: None, 0x200B: None, 0xA0: " ", 0x202F: " "}
+_ENTITY = re.compile(r"&(gt|lt|amp|quot|nbsp|#39|#160);")
+_MEANT = {"gt": ">", "lt": "<", "amp": "&", "quot": '"', "nbsp": " ", "#39": "'", "#160": " "}
 _HINT = "capture it anew, as plain text: lspci -D -xxxx > FILE"
 
 
@@ -41,7 +44,8 @@ Line = tuple[int, str]
 def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterator[Line]:
     """Yield the lines of a text called ``source``.
 
-    Carriage returns, colours and a mail's quotation marks are taken off.
+    Carriage returns, colours and a mail's quotation marks are taken off, and what HTML made of
+    blanks and of ``<``, ``>`` and ``&`` is turned back.
 
     Raises:
         BadInputError: It is no text, or larger than any that makes sense.
@@ -73,8 +77,12 @@ def _read_line(stream: io.BufferedReader | gzip.GzipFile, source: str, number: i
 
 
 def _clean(text: str) -> str:
-    if text[0] in "\x1b>" + _BYTE_ORDER_MARK or "\x1b" in text:
-        text = _ESCAPE.sub("", text.removeprefix(_BYTE_ORDER_MARK))
+    if not text.isascii():
+        text = text.translate(_AS_ASCII)
+    if "&" in text:
+        text = _ENTITY.sub(lambda entity: _MEANT[entity[1]], text)
+    if text[:1] in {"\x1b", ">"} or "\x1b" in text:
+        text = _ESCAPE.sub("", text)
         quoted = _QUOTE.match(text)
         text = text[quoted.end() :] if quoted else text
     return text.rstrip()
