@@ -11,6 +11,7 @@ from pcietune import __version__
 from pcietune.cli import (
     apply,
     audit,
+    diff,
     explain,
     firmware,
     groups,
@@ -55,6 +56,7 @@ app.command()(kernel_args.kernel_args)
 app.command()(firmware.firmware)
 app.command()(topo.topo)
 app.command()(groups.groups)
+app.command()(diff.diff)
 app.command()(record.record)
 app.command(name="udev-rules")(udev_rules.udev_rules)
 app.command()(explain.explain)
