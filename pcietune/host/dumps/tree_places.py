@@ -24,7 +24,16 @@ def add_functions(
     """Add what only a tree tells of functions that have no bytes in any dump.
 
     Their header has what the tree tells of it and ones elsewhere; none of it counts as read.
+
+    Raises:
+        BadInputError: A dump has a function that the tree lacks, which has all of a host.
     """
+    for function in functions.values():
+        if tree and function.address not in tree:
+            first = next(iter(tree.values())).place
+            raise function.place.refused(
+                f"{function.address} is not in the tree in {first.source}", hint=_ANOTHER
+            )
     for address, drawn in tree.items():
         function = functions.setdefault(address, DumpedFunction(address, drawn.place))
         if not function.data:
