@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
-from pcietune.host.dumps.text_lines import Line, Place
+from pcietune.host.dumps.text_lines import Line, Place, has_offset
 from pcietune.host.recordings.manifest import UnreadConfig
 
 _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 # -PP prints the bridges above a function before it: 0000:00:1c.3/08:00.0/09:01.0
-_HEADER = re.compile(rf"({_ADDRESS})(?:/{_ADDRESS})*(?= )")
+# and setpci -v a register's place behind it: 0000:01:00.0 (cap 10 @60) @70
+_HEADER = re.compile(rf"({_ADDRESS})(?:/{_ADDRESS})*(?= (?!\(e?cap |@))")
 _ROW = re.compile(r"\s*([0-9a-fA-F]{2,3}):(\s[0-9a-fA-F\s]{46,})")  # and then 16 bytes
 _LIKE_A_ROW = re.compile(r"\s*[0-9a-z]{1,4}:(?:\s+[0-9a-z]{1,2}\b){2}", re.IGNORECASE)
 # -n prints `0302: 10de:20f3`, -nn `3D controller [0302]: NVIDIA ... [10de:20f3]`
@@ -70,7 +71,7 @@ def is_lspci(line: str) -> bool:
 def begins_in_dump(line: str) -> bool:
     """Return whether a line of a dump can be none that goes on the one before it."""
     forms = (_HEADER, _LIKE_A_ROW, _INSERTED)
-    return line[2:4] == ": " or line[3:5] == ": " or any(form.match(line) for form in forms)
+    return has_offset(line) or any(form.match(line) for form in forms)
 
 
 def read_lspci_dump(lines: Iterable[Line], source: str) -> Iterator[DumpedFunction]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from pcietune.host.dumps.kinds import Kind, kind_of, plain_kind_of
-from pcietune.host.dumps.text_lines import Line
+from pcietune.host.dumps.text_lines import Line, has_offset
 from pcietune.host.dumps.wrapped_lines import is_wrapped
 
 # root@gpu7:~# lspci, [root@gpu7 ~]# lspci, $ lspci
 _PROMPT = re.compile(
-    r"(?:\[[^\]]{1,80}\][$#]|[\w.-]{1,40}@[\w.-]{1,80}[: ]?[^\s$#%]{0,80} ?[$#%]|\$) *(.*)"
+    r"(?:\[[^\]]{1,80}\][$#]|[\w.-]{1,40}@[\w.-]{1,80}(?:[: ][^$#%]{0,80})?[$#%]|\$) *(.*)"
 )
 _COMMAND = (
     r"(?:sudo +)?(?:lspci|setpci|cat|find|grep|uname|dmesg|journalctl|ls|for|head|nvidia-smi)"
@@ -71,7 +71,7 @@ class _Cutter:
         text = line[1]
         if not text:
             self._gap = True
-        elif text[0].isspace() or text[2:4] == ": " or text[3:5] == ": ":
+        elif text[0].isspace() or has_offset(text):
             self._begun, self._gap = True, False  # the most by far, and never a border
             self._kind = self._kind or plain_kind_of(text)
         else:

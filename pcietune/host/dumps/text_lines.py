@@ -41,6 +41,11 @@ Line = tuple[int, str]
 """A line's number, from 1, and its text without what ends it."""
 
 
+def has_offset(line: str) -> bool:
+    """Return whether a line begins as a row of bytes does, by an offset of two or three digits."""
+    return line[2:4] == ": " or line[3:5] == ": "
+
+
 def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterator[Line]:
     """Yield the lines of a text called ``source``.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from pcietune.host.dumps.text_lines import Line
+from pcietune.host.dumps.text_lines import Line, has_offset
 
 _NARROWEST = 64  # columns; mail is wrapped at 72 to 78, and later quoted by ``> > ``
 
@@ -27,10 +27,16 @@ def unwrapped(lines: Iterable[Line], begins: Callable[[str], bool]) -> Iterator[
     before: Line | None = None
     for number, line in lines:
         if before is not None:
-            if line and not line[0].isspace() and not begins(line) and is_wrapped(before[1], line):
+            if _may_go_on(before[1], line) and not begins(line):
                 before = (before[0], f"{before[1]} {line}")
                 continue
             yield before
         before = (number, line)
     if before is not None:
         yield before
+
+
+def _may_go_on(before: str, line: str) -> bool:
+    """Return whether a line can be the rest of one; rows of bytes are whole, or damaged."""
+    at_start = bool(line) and not line[0].isspace()
+    return at_start and not has_offset(before) and is_wrapped(before, line)
