@@ -1,0 +1,107 @@
+"""Requests that get past the IOMMU between functions that are taken to be apart."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pcietune.address import PciAddress
+from pcietune.model.function import PciFunction
+from pcietune.model.port_controls import PortControls
+from pcietune.model.trace import Outcome, Trace
+from pcietune.registers.acs import LSPCI_NAMES, AcsControl
+from pcietune.tune.paths.ownership import Claim, Owner, strongest_claim
+
+PAST_THE_IOMMU = (Outcome.DIRECT, Outcome.TURNED_ABOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A port, or function of a device, at which requests pass by the IOMMU.
+
+    Attributes:
+        at: It.
+        why: What of it lets them pass, after its address in a sentence.
+        senders: Functions whose requests it lets pass, in the order of addresses.
+        targets: Functions that they reach: each of ``senders`` those that are not itself.
+        claim: The most that any sender and any target are taken to be apart by.
+    """
+
+    at: PciFunction
+    why: str
+    senders: tuple[PciFunction, ...]
+    targets: tuple[PciFunction, ...]
+    claim: Claim
+
+
+def reach(
+    way: Trace,
+    controls: PortControls,
+    senders: Sequence[PciFunction],
+    targets: Sequence[PciFunction],
+    owners: Mapping[PciAddress, Owner],
+) -> Reach | None:
+    """Return what a way means for all functions that it stands for; None if none are apart.
+
+    Args:
+        way: How a request of one of the senders to one of the targets ended.
+        controls: The ACS of the port that decided.
+        senders: What sends by that way.
+        targets: What it leads to.
+        owners: Whom each of them belongs to.
+    """
+    ours = {owners[one.address] for one in senders}
+    theirs = {owners[other.address] for other in targets}
+    claim = strongest_claim(ours, theirs)
+    if claim is None:
+        return None
+    return Reach(
+        way.source if way.at is None else way.at,
+        _why(way, controls),
+        tuple(one for one in senders if strongest_claim([owners[one.address]], theirs)),
+        tuple(other for other in targets if strongest_claim(ours, [owners[other.address]])),
+        claim,
+    )
+
+
+def joined(reaches: Iterable[Reach]) -> tuple[Reach, ...]:
+    """Return the same with fewer words: what one port lets pass, by whom it concerns."""
+    by_senders: dict[tuple[PciFunction, str, tuple[PciFunction, ...]], Reach] = {}
+    for each in reaches:
+        key = (each.at, each.why, each.senders)
+        known = by_senders.get(key)
+        by_senders[key] = each if known is None else _both(known, each)
+    by_all: dict[tuple[PciFunction, str, frozenset[PciFunction]], Reach] = {}
+    for each in by_senders.values():
+        everyone = (each.at, each.why, frozenset((*each.senders, *each.targets)))
+        known = by_all.get(everyone)
+        by_all[everyone] = each if known is None else _both(known, each)
+    return tuple(
+        sorted(by_all.values(), key=lambda found: (found.at.address, found.senders[0].address))
+    )
+
+
+def _both(one: Reach, other: Reach) -> Reach:
+    claims = (one.claim, other.claim)
+    return replace(
+        one,
+        senders=_in_order((*one.senders, *other.senders)),
+        targets=_in_order((*one.targets, *other.targets)),
+        claim=next(claim for claim in Claim if claim in claims),
+    )
+
+
+def _in_order(functions: Iterable[PciFunction]) -> tuple[PciFunction, ...]:
+    return tuple(sorted(set(functions), key=lambda function: function.address))
+
+
+def _why(way: Trace, controls: PortControls) -> str:
+    if way.outcome is Outcome.UNKNOWN:
+        return way.reason
+    if way.control is None:
+        return "keeps nothing from its neighbours"
+    if not controls.present:
+        return "has no ACS capability"
+    on = any(step.on for step in way.steps if step.port == way.at and step.control is way.control)
+    name = f"{LSPCI_NAMES[way.control]}{'+' if on else '-'}"
+    if way.control is AcsControl.P2P_EGRESS_CONTROL:
+        return f"has {name}, and its vector lets these pass"
+    return f"has {name}"
