@@ -21,6 +21,14 @@ def without_capability(fabric: Fabric, function: PciFunction, state: FunctionSta
     return Verdict(State.FAIL, reason, switch_in_firmware(function, state, on=True))
 
 
+def may_have_in_firmware(fabric: Fabric, function: PciFunction) -> bool | None:
+    """Return whether firmware can give ATS to a NIC without the capability; None if not known."""
+    root = next(iter(fabric.ports_above(function)), None)
+    if root is not None and root.id in _GRACE_ROOT_PORTS:
+        return False
+    return True if function.vendor == _MELLANOX else None
+
+
 def switch_in_firmware(function: PciFunction, state: FunctionState, *, on: bool) -> Remedy:
     """Return how ATS is switched where only the device's firmware can; of a VF its PF's."""
     if function.vendor == _MELLANOX:

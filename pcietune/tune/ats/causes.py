@@ -20,6 +20,15 @@ def hindrance(subject: AtsSubject) -> Verdict | None:
     """Return what keeps the kernel from turning ATS on, or makes it useless; None if nothing."""
     if subject.state.group is None:
         return None  # no IOMMU is on, which is judged by itself
+    return hindrance_beside_ports(subject) or _blocking_port(
+        subject.host, subject.fabric, subject.function
+    )
+
+
+def hindrance_beside_ports(subject: AtsSubject) -> Verdict | None:
+    """Return the same as ``hindrance``, but for ports above that block translated requests."""
+    if subject.state.group is None:
+        return None
     unit = subject.unit
     if unit is not None and unit.device_tlb is False:
         return Verdict(
@@ -39,11 +48,7 @@ def hindrance(subject: AtsSubject) -> Verdict | None:
             "its ATS capability lacks Page Aligned Request, which Linux demands on Intel",
             Remedy(RemedyKind.FIRMWARE, "update the NIC's firmware"),
         )
-    return (
-        left_out_by_firmware(subject)
-        or _stale_parent(subject)
-        or _blocking_port(subject.host, subject.fabric, subject.function)
-    )
+    return left_out_by_firmware(subject) or _stale_parent(subject)
 
 
 def _stale_parent(subject: AtsSubject) -> Verdict | None:
