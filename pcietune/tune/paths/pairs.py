@@ -13,6 +13,7 @@ from pcietune.model.role_name import RoleName
 from pcietune.model.route import ControlsOf
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.paths.controls import ControlsReader, once_written
+from pcietune.tune.paths.cures import Cures
 from pcietune.tune.paths.flow import flow
 from pcietune.tune.paths.guests import guests_of
 from pcietune.tune.paths.once import SendersOnce, wanted_controls
@@ -30,12 +31,13 @@ class Look:
     Attributes:
         mode: Its duty where it is not judged; None if that is not known.
         vfs: Whether each VF stands for itself, and not its PF for those that are alike.
-        mapped: Of functions that VMs have in use, whether VFIO maps peers' BARs for them.
+        mapped: Of functions that VMs have in use, whether VFIO maps peers' BARs for them; None of
+            those of which that is not known.
     """
 
     mode: ModeName | None = None
     vfs: bool = False
-    mapped: Mapping[PciAddress, bool] = field(default_factory=dict)
+    mapped: Mapping[PciAddress, bool | None] = field(default_factory=dict)
 
 
 PLAIN_LOOK = Look()
@@ -69,13 +71,15 @@ def view_paths(
         by_profile = SendersOnce(audited, guests, senders)
         written = once_written(controls, wanted_controls(audited))
         once = _Ways(fabric, written, lambda peer: by_profile(peer.function, peer.kind))
+    cures = Cures(host, fabric, controls, senders, guests, duty)
     pairs = {
         (one.function.address, other.function.address): Pair(
             one,
             other,
             place(fabric, one.function, other.function, (one.numa_node, other.numa_node)),
-            now(one, other),
+            ways := now(one, other),
             None if once is None else once(one, other),
+            (cures(one, ways.forth), cures(other, ways.back)),
         )
         for one, other in _pairs(peers)
     }

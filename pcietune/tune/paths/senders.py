@@ -7,6 +7,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
+from pcietune.model.finding import Remedy
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.packet import AddressSpace
 from pcietune.model.platform import IommuKind
@@ -39,7 +40,7 @@ class Senders:
         host: HostAccess,
         fabric: Fabric,
         guests: Container[PciAddress],
-        mapped: Mapping[PciAddress, bool],
+        mapped: Mapping[PciAddress, bool | None],
     ) -> None:
         """Look at nothing yet.
 
@@ -48,7 +49,8 @@ class Senders:
             fabric: Its functions.
             guests: Functions that are looked at as VMs have them, beside those that a VFIO
                 driver is bound to.
-            mapped: Of functions that VMs have in use, whether VFIO maps peers' BARs for them.
+            mapped: Of functions that VMs have in use, whether VFIO maps peers' BARs for them;
+                None of those of which that is not known.
         """
         self.problems: list[PcietuneError] = []
         self._host = host
@@ -56,6 +58,7 @@ class Senders:
         self._guests = guests
         self._mapped = mapped
         self._known: dict[PciAddress, Sender] = {}
+        self._remedies: dict[PciAddress, Remedy] = {}
 
     def __call__(self, function: PciFunction) -> Sender:
         """Return what a function sends now."""
@@ -80,6 +83,11 @@ class Senders:
             why=found.why,
         )
 
+    def remedy(self, function: PciFunction) -> Remedy | None:
+        """Return what gives a function the ATS that it lacks; None if nothing is known to."""
+        self(function)
+        return self._remedies.get(function.address)
+
     def on_bare_metal(self, function: PciFunction) -> Sender:
         """Return what a function sends by an identity domain, or without an IOMMU."""
         return replace(
@@ -100,6 +108,8 @@ class Senders:
         found = translating(self._host, self._fabric, function, state, guest=guest)
         if found.problem is not None:
             self.problems.append(found.problem)
+        if found.remedy is not None:
+            self._remedies[function.address] = found.remedy
         return Sender(
             function=function,
             address=AddressSpace.GUEST if guest else self._address(function, state),

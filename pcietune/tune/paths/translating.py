@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
-from pcietune.model.finding import State
+from pcietune.model.finding import Remedy, State
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.profile import AtsPolicy
 from pcietune.registers.ats import Ats
 from pcietune.tune.ats.broken import broken_ats
-from pcietune.tune.ats.capability import may_have_in_firmware
+from pcietune.tune.ats.capability import may_have_in_firmware, without_capability
 from pcietune.tune.ats.causes import hindrance_beside_ports
 from pcietune.tune.ats.kernel import judge_by_kernel
 from pcietune.tune.ats.subject import AtsSubject
+from pcietune.tune.iommu_remedies import TURN_ON_IOMMU
 
 _NO_CAPABILITY = "it has no ATS capability"
 
@@ -25,11 +26,13 @@ class Translating:
     Attributes:
         on: Whether; None if not known.
         why: On what that stands, in half a sentence.
+        remedy: What mends it; None if nothing is to be mended, or nothing can.
         problem: What kept registers from being read; None if nothing did.
     """
 
     on: bool | None
     why: str
+    remedy: Remedy | None = None
     problem: PcietuneError | None = None
 
 
@@ -51,7 +54,8 @@ def translating(
     try:
         ats = Ats.find(host.config(function))
         if ats is None:
-            return Translating(on=False, why=_NO_CAPABILITY)
+            missing = without_capability(fabric, function, state)
+            return Translating(on=False, why=_NO_CAPABILITY, remedy=missing.remedy)
         if (quirk := broken_ats(host, function)) is not None:
             return Translating(on=False, why=f"its ATS is not to be used: {quirk.says}")
         if not (guest or ats.enabled):
@@ -92,14 +96,16 @@ def _by_kernel(subject: AtsSubject, *, guest: bool) -> Translating:
     enabled = subject.ats.enabled
     cause = hindrance_beside_ports(subject)
     if cause is not None:
-        on = "on, but of no use: " if enabled else ""
-        return Translating(on=False, why=f"its ATS is {on}{cause.reason}" if on else cause.reason)
+        why = f"its ATS is on, but of no use: {cause.reason}" if enabled else cause.reason
+        return Translating(on=False, why=why, remedy=cause.remedy)
     if subject.state.group is None:
-        return Translating(on=False, why="no IOMMU is on for it that answers translation requests")
+        why = "no IOMMU is on for it that answers translation requests"
+        return Translating(on=False, why=why, remedy=TURN_ON_IOMMU)
     if guest and enabled:
         return Translating(on=True, why="its ATS is on (Enable+)")
     verdict = judge_by_kernel(subject, AtsPolicy.JUDGE, proved=False)
     if verdict.state is State.PENDING and guest:
         return Translating(on=True, why=f"its ATS is off yet, {verdict.reason}")
-    on = {State.PASS: True, State.FAIL: False}.get(verdict.state)
-    return Translating(on, why=f"its ATS is {verdict.reason or 'on (Enable+)'}")
+    known = {State.PASS: True, State.FAIL: False}.get(verdict.state)
+    why = f"its ATS is {verdict.reason or 'on (Enable+)'}"
+    return Translating(known, why, None if known else verdict.remedy)

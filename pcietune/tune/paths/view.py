@@ -8,6 +8,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import ModeName
+from pcietune.tune.paths.change import Cure
 from pcietune.tune.paths.flow import Flow
 from pcietune.tune.paths.place import Place
 
@@ -62,6 +63,8 @@ class Pair:
         place: How far apart they are.
         now: As the registers are.
         once: As they are once the profile holds; None where no mode or profile is known.
+        cures: What makes the first's writes to the second direct, and the second's to the first;
+            None where nobody looked for it.
     """
 
     one: Peer
@@ -69,6 +72,7 @@ class Pair:
     place: Place
     now: Ways
     once: Ways | None
+    cures: tuple[Cure, Cure] | None = None
 
 
 @dataclass(frozen=True, slots=True)
