@@ -1,11 +1,10 @@
 """From a host to all of its pairs, with the ways between them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 from pcietune.address import PciAddress
-from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.profile import ModeName
@@ -16,6 +15,7 @@ from pcietune.tune.paths.controls import ControlsReader, once_written
 from pcietune.tune.paths.cures import Cures
 from pcietune.tune.paths.flow import flow
 from pcietune.tune.paths.guests import guests_of
+from pcietune.tune.paths.notes import Notes
 from pcietune.tune.paths.once import SendersOnce, wanted_controls
 from pcietune.tune.paths.peers import find_peers, physical_peers
 from pcietune.tune.paths.place import place
@@ -72,19 +72,25 @@ def view_paths(
         written = once_written(controls, wanted_controls(audited))
         once = _Ways(fabric, written, lambda peer: by_profile(peer.function, peer.kind))
     cures = Cures(host, fabric, controls, senders, guests, duty)
-    pairs = {
-        (one.function.address, other.function.address): Pair(
+    notes = Notes(fabric, controls)
+    pairs = {}
+    for one, other in _pairs(peers):
+        ways = now(one, other)
+        pair = Pair(
             one,
             other,
             place(fabric, one.function, other.function, (one.numa_node, other.numa_node)),
-            ways := now(one, other),
+            ways,
             None if once is None else once(one, other),
             (cures(one, ways.forth), cures(other, ways.back)),
         )
-        for one, other in _pairs(peers)
-    }
-    problems = (*senders.problems, *controls.problems)
-    return PathsView(peers, pairs, duty, tuple(_each_once(problems)), ())
+        pair = replace(pair, notes=notes.of_pair(pair))
+        pairs[one.function.address, other.function.address] = pair
+    of_host = notes.of_host(
+        list(pairs.values()), [senders(peer.function) for peer in peers], host.platform()
+    )
+    problems = dict.fromkeys((*senders.problems, *controls.problems))
+    return PathsView(peers, pairs, duty, tuple(problems), of_host)
 
 
 class _Ways:
@@ -116,7 +122,3 @@ def _pairs(peers: Iterable[Peer]) -> Iterator[tuple[Peer, Peer]]:
     yield from product((peer for peer in peers if peer.kind is PeerKind.NIC), gpus)
     yield from combinations(gpus, 2)
     yield from product((peer for peer in peers if peer.kind is PeerKind.NVME), gpus)
-
-
-def _each_once(things: Iterable[PcietuneError]) -> Iterator[PcietuneError]:
-    return iter(dict.fromkeys(things))

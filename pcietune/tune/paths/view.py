@@ -65,6 +65,7 @@ class Pair:
         once: As they are once the profile holds; None where no mode or profile is known.
         cures: What makes the first's writes to the second direct, and the second's to the first;
             None where nobody looked for it.
+        notes: What else to know, as that ACS is not to blame.
     """
 
     one: Peer
@@ -73,6 +74,7 @@ class Pair:
     now: Ways
     once: Ways | None
     cures: tuple[Cure, Cure] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
