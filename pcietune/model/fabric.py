@@ -44,11 +44,13 @@ class Fabric:
         functions: By address, in the order of addresses.
     """
 
-    __slots__ = ("_below", "_port_types", "functions")
+    __slots__ = ("_above", "_below", "_kinds", "_port_types", "functions")
 
     functions: Mapping[PciAddress, PciFunction]
     _port_types: Mapping[PciAddress, PortType]
     _below: Mapping[PciAddress, list[PciFunction]]
+    _above: dict[PciAddress, list[PciFunction]]
+    _kinds: dict[PciAddress, PortType]
 
     def __init__(
         self, functions: Iterable[PciFunction], port_types: Mapping[PciAddress, PortType]
@@ -67,6 +69,8 @@ class Fabric:
             for port in function.ports:
                 below.setdefault(port, []).append(function)
         self._below = below
+        self._above = {}
+        self._kinds = {}
 
     def below(self, port: PciFunction) -> list[PciFunction]:
         """Return every function below ``port``, bridges included, in the order of addresses."""
@@ -78,7 +82,11 @@ class Fabric:
 
     def ports_above(self, function: PciFunction) -> list[PciFunction]:
         """Return the bridges above ``function``, root port first; those that vanished left out."""
-        return [self.functions[port] for port in function.ports if port in self.functions]
+        above = self._above.get(function.address)
+        if above is None:
+            above = [self.functions[port] for port in function.ports if port in self.functions]
+            self._above[function.address] = above
+        return above
 
     def port_type(self, bridge: PciFunction) -> PortType:
         """Return what kind of port a PCI-to-PCI bridge is.
@@ -87,9 +95,13 @@ class Fabric:
         says: a root port on the root bus, else an upstream port below a root or downstream port,
         else a downstream port.
         """
-        known = self._port_types.get(bridge.address)
-        guessed, possible = self._by_place(bridge)
-        return guessed if known is None or known not in possible else known
+        kind = self._kinds.get(bridge.address)
+        if kind is None:
+            known = self._port_types.get(bridge.address)
+            guessed, possible = self._by_place(bridge)
+            kind = guessed if known is None or known not in possible else known
+            self._kinds[bridge.address] = kind
+        return kind
 
     def false_port_type(self, bridge: PciFunction) -> PortType | None:
         """Return what a bridge says it is, if it cannot be that; None if it can, or Linux helps."""
