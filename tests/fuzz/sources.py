@@ -26,7 +26,15 @@ _LISTINGS = (
     "/sys/kernel/iommu_groups/8/devices/0000:24:00.0\n/sys/kernel/iommu_groups/8/type:identity\n",
     "BOOT_IMAGE=/vmlinuz root=/dev/sda1 pci=noats intel_iommu=on\n",
     "6.12.0-amd64\n",
+    "[    0.000000] Linux version 6.8.0 (gcc) #52\n[    1.000000] DMAR: IOMMU enabled\n",
+    "pci 0000:24:00.0: Adding to iommu group 9\n",
 )
+_TREE = r"""
+-+-[0000:20]---01.0-[21-24]----00.0-[22-24]--+-00.0-[23]----00.0  NVIDIA [10de:20f3]
+ |                                           \-04.0-[24]--+-[0000:24]---00.0  NIC [15b3:101b]
+ |                                                        \-[0000:25]---00.2  a VF
+ \-[0001:00]---00.0-[01-10]--
+"""
 
 
 def look_at_dump(data: bytes) -> None:
@@ -50,6 +58,9 @@ def dumps() -> Iterable[bytes]:
     yield text.encode()
     yield dump(functions[:2], size=256).encode()
     yield text.replace("0000:", "").encode()
+    yield _TREE.encode()
+    yield f"```\n$ lspci -t\n{_TREE}$ cat /proc/cmdline\nBOOT_IMAGE=/x\n```\n=== a ===\n".encode()
+    yield f"&gt; 0000:20:01.0 a bridge\n> \u00a0 [wrapped]\n{_TREE}".encode()
     for listing in _LISTINGS:
         yield f"{text}\n{listing}".encode()
         yield listing.encode()

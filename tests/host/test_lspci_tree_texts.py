@@ -244,3 +244,18 @@ def test_a_tree_and_a_recording_must_agree(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as refusal, open_host([archive, text]):
         pass
     assert str(refusal.value) == f"{text}:1: 0000:12:00.0 is not in {archive}"
+
+
+def test_a_list_with_paths_and_without_domains_goes_with_a_tree(tmp_path: Path) -> None:
+    listing = lspci(DUMP, "-nn", "-PP")
+    assert "\n20:01.0/00.0/04.0/00.0 " in listing or "\n20:01.0/21:00.0/22:04.0/24:00.0 " in listing
+
+    with opened(tmp_path, lspci(DUMP, "-tv"), listing, "7 24:00.0\n") as host:
+        nic = host.functions()[-1]
+        assert (nic.id, host.state(nic).group) == ("15b3:101b", 7)
+
+
+def test_addresses_with_acs_and_nothing_else_are_asked_for_bytes(tmp_path: Path) -> None:
+    grepped = f"{lspci(DUMP, '-nn').splitlines()[0]}\n\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+\n"
+
+    assert refused(tmp_path, grepped) == "1.txt:1: 0000:20:01.0 has no bytes here"

@@ -23,8 +23,8 @@ from pcietune.host.dumps.wrapped_lines import unwrapped
 _LINES_BEFORE = 1000  # a log's, before the first line that tells what it is
 
 ACCEPTED = (
-    "--from takes: an archive or directory of pcietune record, lspci -D -xxxx, /proc/cmdline, "
-    "find /sys/kernel/iommu_groups -type l, uname -r"
+    "--from takes: an archive or directory of pcietune record, lspci -D -xxxx, lspci -tvnn, "
+    "find /sys/kernel/iommu_groups -type l, /proc/cmdline, dmesg, uname -r"
 )
 
 

@@ -69,11 +69,12 @@ class _Cutter:
     def section_of(self, line: Line) -> int:
         """Return the number of the section that the next line is part of."""
         text = line[1]
-        if not text:
+        if has_offset(text) or text[:1].isspace():  # the most by far, and never a border
+            self._begun, self._gap = True, False
+            if self._kind is None:
+                self._kind = plain_kind_of(text)
+        elif not text:
             self._gap = True
-        elif text[0].isspace() or has_offset(text):
-            self._begun, self._gap = True, False  # the most by far, and never a border
-            self._kind = self._kind or plain_kind_of(text)
         else:
             self._take(text)
             self._before = text

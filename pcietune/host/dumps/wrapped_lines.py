@@ -25,18 +25,21 @@ def unwrapped(lines: Iterable[Line], begins: Callable[[str], bool]) -> Iterator[
             and may be wrapped, goes on the line before it.
     """
     before: Line | None = None
-    for number, line in lines:
+    for line in lines:
         if before is not None:
-            if _may_go_on(before[1], line) and not begins(line):
-                before = (before[0], f"{before[1]} {line}")
+            if _may_go_on(before[1], line[1]) and not begins(line[1]):
+                before = (before[0], f"{before[1]} {line[1]}")
                 continue
             yield before
-        before = (number, line)
+            before = None
+        if has_offset(line[1]):  # a row of bytes is whole, or damaged
+            yield line
+        else:
+            before = line
     if before is not None:
         yield before
 
 
 def _may_go_on(before: str, line: str) -> bool:
-    """Return whether a line can be the rest of one; rows of bytes are whole, or damaged."""
-    at_start = bool(line) and not line[0].isspace()
-    return at_start and not has_offset(before) and is_wrapped(before, line)
+    """Return whether a line can be the rest of one."""
+    return bool(line) and not line[0].isspace() and is_wrapped(before, line)
