@@ -1,0 +1,213 @@
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trees.fabrics import cascade
+from trees.function import Function, downstream_port, gpu, nic, root_port
+from trees.machines import one_switch
+from tune.ats_hosts import OFF, ON
+from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT
+from tune.paths_hosts import pair, undescribed, viewed
+
+from pcietune.address import PciAddress
+from pcietune.model.finding import RemedyKind
+from pcietune.model.profile import ModeName
+from pcietune.model.trace import Outcome
+from pcietune.tune.paths.change import Cure
+from pcietune.tune.paths.pairs import Look
+from pcietune.tune.paths.view import Pair
+
+UP = "0000:21:00.0"
+VMS = Look(ModeName.VM)
+BARE_METAL = Look(ModeName.BAREMETAL)
+
+
+def cures(found: Pair) -> tuple[Cure, Cure]:
+    assert found.cures is not None
+    return found.cures
+
+
+def named(cure: Cure) -> list[tuple[RemedyKind, str | None, list[str]]]:
+    """Return kind, port and controls of each change."""
+    return [
+        (c.kind, None if c.port is None else str(c.port.address), [str(w) for w in c.wants])
+        for c in cure.changes
+    ]
+
+
+def test_a_vms_nic_with_ats_needs_directtrans_at_the_port_above_it(tmp_path: Path) -> None:
+    forth, _ = cures(pair(viewed(one_switch(tmp_path), ModeName.VM), NIC, GPU))
+
+    assert named(forth) == [(RemedyKind.REGISTER, NIC_PORT, ["DirectTrans+"])]
+
+
+def test_in_a_cascade_directtrans_is_needed_where_the_ways_part(tmp_path: Path) -> None:
+    view = viewed(cascade(tmp_path), ModeName.VM)
+
+    assert named(cures(pair(view, "NIC0", "GPU0"))[0])[0][1] == "0000:24:04.0"
+    assert named(cures(pair(view, "NIC0", "GPU1"))[0])[0][1] == "0000:22:00.0"
+
+
+def test_of_ats_in_firmware_and_directtrans_the_firmware_comes_first(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, instead=[nic(NIC, below=NIC_PORT, ats=None)])
+    forth, _ = cures(pair(viewed(tree, ModeName.VM), NIC, GPU))
+
+    assert [kind for kind, _, _ in named(forth)] == [RemedyKind.FIRMWARE, RemedyKind.REGISTER]
+    assert "pcietune firmware --set --device 0000:24:00.0" in forth.changes[0].command
+
+
+def test_a_gpu_without_ats_has_no_direct_way_to_a_nic_in_a_vm(tmp_path: Path) -> None:
+    _, back = cures(pair(viewed(one_switch(tmp_path), ModeName.VM), NIC, GPU))
+
+    assert back.changes == ()
+    assert "it has no ATS capability" in str(back.obstacle)
+
+
+def test_a_port_without_directtrans_has_no_cure(tmp_path: Path) -> None:
+    without = downstream_port(NIC_PORT, below=UP, acs=(0x1F, 0x1D))
+    tree = one_switch(tmp_path, instead=[without])
+    forth, _ = cures(pair(viewed(tree, ModeName.VM), NIC, GPU))
+
+    assert forth.obstacle == f"{NIC_PORT} does not implement DirectTrans"
+
+
+@pytest.mark.parametrize("look", [VMS, BARE_METAL])
+def test_two_without_a_common_switch_have_no_cure(tmp_path: Path, look: Look) -> None:
+    tree = one_switch(tmp_path)
+    tree.add(root_port("0000:40:01.0"), nic("0000:41:00.0", below="0000:40:01.0"))
+    forth, _ = cures(pair(undescribed(tree, look), "0000:41:00.0", GPU))
+
+    assert "no switch in common" in str(forth.obstacle)
+
+
+def test_a_port_that_blocks_translation_requests_must_let_them_pass(tmp_path: Path) -> None:
+    blocking = root_port(ROOT_PORT, acs=(0x5F, 0x1F))
+    tree = one_switch(tmp_path, instead=[blocking])
+    forth, _ = cures(pair(viewed(tree, ModeName.VM), NIC, GPU))
+
+    assert (RemedyKind.KERNEL_ARGS, ROOT_PORT, ["TransBlk-"]) in named(forth)
+
+
+def test_a_vm_by_iommufd_needs_its_peers_mapped(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, driver="vfio-pci")
+    found = pair(undescribed(tree, Look(mapped={PciAddress.parse(NIC): False})), NIC, GPU)
+
+    assert "Linux 7.0" in cures(found)[0].changes[-1].command
+
+
+def test_a_translating_domain_on_bare_metal_needs_identity_though_acs_is_clear(
+    tmp_path: Path,
+) -> None:
+    clear = [downstream_port(a, below=UP, acs=(0x5F, 0)) for a in (GPU_PORT, NIC_PORT)]
+    without = nic(NIC, below=NIC_PORT, ats=OFF)
+    found = pair(undescribed(one_switch(tmp_path, instead=[*clear, without])), NIC, GPU)
+
+    assert found.now.forth.write.outcome is Outcome.VIA_ROOT_COMPLEX
+    (change,) = cures(found)[0].changes
+    assert "iommu=pt" in change.command
+
+
+def test_on_bare_metal_redirection_is_turned_off_by_the_command_line(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, iommu=False)
+    forth, _ = cures(pair(undescribed(tree, BARE_METAL), NIC, GPU))
+
+    assert named(forth) == [
+        (RemedyKind.KERNEL_ARGS, NIC_PORT, ["ReqRedir-", "CmpltRedir-"]),
+        (RemedyKind.KERNEL_ARGS, GPU_PORT, ["ReqRedir-", "CmpltRedir-"]),
+    ]
+    assert "pci=disable_acs_redir=0000:20:01.0/00.0/04.0" in forth.changes[0].command
+
+
+def test_redirection_stays_where_vfio_has_anything_below_the_switch(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, instead=[gpu(GPU, below=GPU_PORT, driver="vfio-pci")])
+    forth, _ = cures(pair(undescribed(tree), NIC, GPU))
+
+    assert forth.changes == ()
+    assert "keeps apart what VMs are given" in str(forth.obstacle)
+
+
+def test_what_is_direct_needs_nothing(tmp_path: Path) -> None:
+    opened = downstream_port(NIC_PORT, below=UP, acs=(0x5F, 0x5D))
+    tree = one_switch(tmp_path, instead=[opened])
+
+    assert cures(pair(viewed(tree, ModeName.VM), NIC, GPU))[0] == Cure()
+
+
+@dataclass(frozen=True)
+class Made:
+    """A host of one switch that a property is tried on.
+
+    Attributes:
+        words: ACS Control by port.
+        capable: ACS Capability of all ports, without P2P Egress Control.
+        ats: Of the NIC.
+        domain: Type of all groups.
+    """
+
+    words: Mapping[str, int]
+    capable: int
+    ats: tuple[int, int] | None
+    domain: str
+
+    def forth(self, look: Look) -> tuple[Outcome, Cure]:
+        """Return where the NIC's writes to the GPU go, and what makes them direct."""
+        with tempfile.TemporaryDirectory() as root:
+            ports: list[Function] = [
+                root_port(ROOT_PORT, acs=(self.capable, self.words[ROOT_PORT]))
+            ]
+            for address in (GPU_PORT, NIC_PORT):
+                acs = (self.capable, self.words[address])
+                ports.append(downstream_port(address, below=UP, acs=acs))
+            fitted = nic(NIC, below=NIC_PORT, ats=self.ats)
+            tree = one_switch(Path(root), instead=[*ports, fitted])
+            for group in range(6):
+                tree.group_type(group, self.domain)
+            found = pair(undescribed(tree, look), NIC, GPU)
+            return found.now.forth.write.outcome, cures(found)[0]
+
+    def cured(self, cure: Cure) -> "Made":
+        """Return the host once all that is named was done."""
+        words = dict(self.words)
+        ats, domain = self.ats, self.domain
+        for change in cure.changes:
+            for want in change.wants:
+                bit = want.control.value
+                address = str(change.port and change.port.address)
+                words[address] = words[address] | bit if want.on else words[address] & ~bit
+            ats = ON if change.text.startswith("ATS") else ats
+            domain = "identity" if "iommu=pt" in change.command else domain
+        return replace(self, words=words, ats=ats, domain=domain)
+
+
+@st.composite
+def hosts(draw: st.DrawFn) -> Made:
+    capable = draw(st.sampled_from([0x5F, 0x1F, 0x5D, 0x1D]))
+    words = {port: draw(st.integers(0, 0x7F)) & capable for port in (ROOT_PORT, GPU_PORT, NIC_PORT)}
+    domain = draw(st.sampled_from(["DMA", "identity"]))
+    return Made(words, capable, draw(st.sampled_from([None, OFF, ON])), domain)
+
+
+@pytest.mark.parametrize("look", [VMS, BARE_METAL])
+@settings(max_examples=60, deadline=None)
+@given(made=hosts())
+def test_what_is_named_makes_the_writes_direct_when_it_is_done(look: Look, made: Made) -> None:
+    outcome, cure = made.forth(look)
+
+    if cure.changes:
+        assert outcome is not Outcome.DIRECT
+        assert made.cured(cure).forth(look)[0] is Outcome.DIRECT
+    else:
+        assert (outcome is Outcome.DIRECT) == (cure.obstacle is None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=hosts())
+def test_where_vms_are_served_no_redirection_is_ever_named_as_to_be_turned_off(made: Made) -> None:
+    _, cure = made.forth(VMS)
+
+    off = {str(want) for change in cure.changes for want in change.wants if not want.on}
+    assert off <= {"TransBlk-"}
