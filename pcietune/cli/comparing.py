@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from pcietune.cli import show
 from pcietune.cli.looking import look_over
 from pcietune.cli.progress import told
 from pcietune.errors import BadInputError
@@ -13,8 +14,10 @@ from pcietune.model.profile import ModeName
 from pcietune.report.outcome import Outcome
 from pcietune.tune.diff.fact import Kind
 from pcietune.tune.diff.side import Side, read_side
+from pcietune.tune.paths.pairs import Look, view_paths
 
 _LIVE = Path("live")
+_MOST_PROBLEMS = 3  # of one host; of a dump by others than root each function is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,19 @@ def sides(sources: tuple[Path, Path], asked: Asked) -> tuple[Side, Side]:
 def _side(source: Path, asked: Asked) -> Side:
     outcome = Outcome()
     with open_host(None if source == _LIVE else [source]) as host, told(host):
-        fabric, _ = look_over(host, asked.profile, outcome)
-        side = read_side(host, fabric, None, complete=host.files.complete)
+        fabric, roles = look_over(host, asked.profile, outcome)
+        paths = None
+        if Kind.ROUTE in asked.kinds:
+            mode = asked.mode or outcome.mode
+            paths = view_paths(host, fabric, roles, look=Look(mode))
+        side = read_side(host, fabric, paths, complete=host.files.complete)
     return replace(side, problems=(*outcome.errors, *side.problems))
+
+
+def tell_problems(name: Path, side: Side) -> None:
+    """Print what could not be read of a host: the first in full, of many how many more."""
+    for problem in side.problems[:_MOST_PROBLEMS]:
+        show.error(problem)
+    more = len(side.problems) - _MOST_PROBLEMS
+    if more > 0:
+        show.note(f"{name}: {more} more could not be read; --json lists them")

@@ -57,10 +57,12 @@ def diff(  # noqa: PLR0913 -- one parameter per option
     one, other = comparing.sides((before, after), comparing.Asked(profile, typed, kinds))
     found = compare(one, other, kinds)
     if as_json:
-        show.document(diff_document(found, one.platform, other.platform, kinds))
+        show.document(diff_document(found, one, other, kinds))
     else:
         sources = (Source(str(before), one.platform), Source(str(after), other.platform))
         show.lines(diff_lines(found, *sources, kinds))
-    codes = [problem.exit_code for problem in found.problems]
-    codes += [ExitCode.DIFFERS] if found.differences else []
-    show.end(found.problems, ExitCode.of_several(codes))
+    codes = [ExitCode.DIFFERS] if found.differences else []
+    for name, side in ((before, one), (after, other)):
+        comparing.tell_problems(name, side)
+        codes += [problem.exit_code for problem in side.problems]
+    show.end((), ExitCode.of_several(codes))

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 import msgspec
 
 from pcietune import __version__
-from pcietune.model.platform import Platform
 from pcietune.report.json_text import encode
 from pcietune.tune.diff.difference import Diff, Difference, NotTold, Subject
 from pcietune.tune.diff.fact import Kind
 from pcietune.tune.diff.meaning import meaning
+from pcietune.tune.diff.side import Side
 
 SCHEMA = 1
 
@@ -20,6 +20,7 @@ class SideDocument(msgspec.Struct, kw_only=True, frozen=True):
     sys_vendor: str | None
     product_name: str | None
     kernel: str | None
+    problems: list[str]
 
 
 class PlaceDocument(msgspec.Struct, kw_only=True, frozen=True):
@@ -65,10 +66,9 @@ class DiffDocument(msgspec.Struct, kw_only=True, frozen=True):
     differences: list[DifferenceDocument]
     moved: list[PlaceDocument]
     not_told: list[NotToldDocument]
-    problems: list[str]
 
 
-def diff_document(diff: Diff, before: Platform, after: Platform, kinds: Iterable[Kind]) -> str:
+def diff_document(diff: Diff, before: Side, after: Side, kinds: Iterable[Kind]) -> str:
     """Return the differences as JSON text."""
     whole = DiffDocument(
         schema=SCHEMA,
@@ -81,16 +81,16 @@ def diff_document(diff: Diff, before: Platform, after: Platform, kinds: Iterable
         differences=[_difference(each) for each in diff.differences],
         moved=[_place(subject) for subject in diff.moved],
         not_told=[_not_told(each) for each in diff.not_told],
-        problems=[str(problem) for problem in diff.problems],
     )
     return encode(whole)
 
 
-def _side(platform: Platform) -> SideDocument:
+def _side(side: Side) -> SideDocument:
     return SideDocument(
-        sys_vendor=platform.dmi.get("sys_vendor"),
-        product_name=platform.dmi.get("product_name"),
-        kernel=platform.kernel,
+        sys_vendor=side.platform.dmi.get("sys_vendor"),
+        product_name=side.platform.dmi.get("product_name"),
+        kernel=side.platform.kernel,
+        problems=[str(problem) for problem in side.problems],
     )
 
 

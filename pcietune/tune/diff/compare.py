@@ -43,7 +43,6 @@ def compare(before: Side, after: Side, kinds: Collection[Kind] = tuple(Kind)) ->
         moved=tuple(_subject(one, other) for one, other in pairing.moved),
         compared=len(pairing.pairs),
         routes=routes,
-        problems=(*before.problems, *after.problems),
     )
 
 
@@ -69,11 +68,10 @@ def _of_the_hosts(before: Side, after: Side) -> Iterator[_Found]:
 
 def _of_functions(pairing: Pairing, before: Side, after: Side) -> Iterator[_Found]:
     for one, other in pairing.pairs:
-        place, place_after = _place(one, before), _place(other, after)
-        for what in (
-            *lay_beside([place], [place_after]),
-            *lay_beside(one.facts, other.facts),
-        ):
+        if one.function.location != other.function.location:
+            for what in lay_beside([_place(one, before)], [_place(other, after)]):
+                yield _subject(one, other), what
+        for what in lay_beside(one.facts, other.facts):
             yield _subject(one, other), what
     for one, other, what in membership_changes(pairing, before, after):
         yield _subject(one, other), what
@@ -96,11 +94,15 @@ def _by_address(found: Iterable[_Found]) -> Mapping[PciAddress, Sequence[Change]
 
 def _present(pairing: Pairing) -> Iterator[Difference]:
     for known in pairing.only_before:
-        gone = Change(Kind.FUNCTION, _PRESENCE, known.function.id, None)
+        gone = Change(Kind.FUNCTION, _PRESENCE, _what(known), None)
         yield Difference(_subject(known, None), gone)
     for known in pairing.only_after:
-        new = Change(Kind.FUNCTION, _PRESENCE, None, known.function.id)
+        new = Change(Kind.FUNCTION, _PRESENCE, None, _what(known))
         yield Difference(_subject(None, known), new)
+
+
+def _what(known: Known) -> str:
+    return f"{known.function.id} class {known.function.device_class:04x}"
 
 
 def _subject(one: Known | None, other: Known | None) -> Subject:

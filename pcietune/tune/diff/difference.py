@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pcietune.address import PciAddress
-from pcietune.errors import PcietuneError
 from pcietune.model.location import location_order
 from pcietune.tune.diff.fact import Change, Kind, Untold
 
@@ -73,7 +72,6 @@ class Diff:
         moved: Functions that are the same and have another address, which is no difference.
         compared: How many functions were laid beside each other.
         routes: How many routes were; None if routes were not compared.
-        problems: What could not be read, of either host.
     """
 
     differences: tuple[Difference, ...]
@@ -81,7 +79,6 @@ class Diff:
     moved: tuple[Subject, ...]
     compared: int
     routes: int | None
-    problems: tuple[PcietuneError, ...]
 
 
 def in_order(differences: Sequence[Difference]) -> tuple[Difference, ...]:

@@ -56,7 +56,7 @@ class Change:
         """Both values, with the name before them unless they say it themselves."""
         both = f"{self.before or 'none'} -> {self.after or 'none'}"
         named = both.startswith(self.name) or f" -> {self.name}" in both
-        return both if named else f"{self.name} {both}"
+        return both if named else f"{self.name}: {both}"
 
 
 @dataclass(frozen=True, slots=True)
