@@ -25,6 +25,8 @@ LOG = [
     "pci 0000:24:00.0: Adding to iommu group 8",
     "pci 0000:24:00.1: Adding to iommu group 9",
     "pci 0000:24:00.0: Removing from iommu group 8",
+    "pci 0000:23:00.0: Adding to iommu group 11",
+    "pci 0000:23:00.0: Removing from iommu group 11",
     "mlx5_core 0000:24:00.0: Adding to iommu group 12",
 ]
 
@@ -92,7 +94,7 @@ def test_a_command_line_that_mail_wrapped_is_whole_again(tmp_path: Path, stamp: 
     [
         pytest.param(
             (DUMP, "\n".join([*LOG, *LOG])),
-            "2.txt:13: a second boot begins here in the kernel's log",
+            "2.txt:15: a second boot begins here in the kernel's log",
             id="two boots",
         ),
         pytest.param(

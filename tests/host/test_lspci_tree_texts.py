@@ -205,6 +205,16 @@ TREE = """\
             id="twice",
         ),
         pytest.param(
+            (f"{TREE}{' ' * 43}\\-05.0  behind the last\n",),
+            "1.txt:3: '\\\\-05.0  behind the last' does not line up with the tree above it",
+            id="a line behind the last",
+        ),
+        pytest.param(
+            (TREE.replace("--+-00.0-[23]", "--+-[0001:22]-+-00.0-[23]"),),
+            "1.txt:1: '[0001:22]-+-00.0-[23]----00.0  a GPU' is no part of a tree",
+            id="a bus of another domain",
+        ),
+        pytest.param(
             (TREE.replace("[24]", "[11]"),),
             "1.txt:2: 0000:22:04.0: bus numbers primary=22, secondary=11, subordinate=11 are wrong",
             id="bus numbers that cannot be",
@@ -259,3 +269,9 @@ def test_addresses_with_acs_and_nothing_else_are_asked_for_bytes(tmp_path: Path)
     grepped = f"{lspci(DUMP, '-nn').splitlines()[0]}\n\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+\n"
 
     assert refused(tmp_path, grepped) == "1.txt:1: 0000:20:01.0 has no bytes here"
+
+
+def test_a_bridge_that_leads_nowhere_is_a_bridge(tmp_path: Path) -> None:
+    """Without a Secondary Bus Number, newer versions draw no brackets (ls-tree.c of pciutils)."""
+    with opened(tmp_path, TREE.replace("-[24]----00.0  a NIC", "--")) as host:
+        assert [f.is_pci_bridge for f in host.functions()] == [True, True, True, True, False]

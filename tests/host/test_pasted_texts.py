@@ -91,7 +91,12 @@ iommu=pt changed nothing.
 
 
 def test_a_sentence_is_no_command_line_and_no_release(tmp_path: Path) -> None:
-    for text in ("I booted with pci=noats and more\n", "6.12 is what I run\n", "root=x, then y\n"):
+    for text in (
+        "I booted with pci=noats and more\n",
+        "6.12 is what I run\n",
+        "iommu=pt, then pci=noats.\n",
+        "Here it is\n001d\n",
+    ):
         assert refused(tmp_path, text).startswith("1.txt:1: this is neither")
 
 
@@ -162,6 +167,11 @@ def test_a_command_line_that_was_wrapped_is_whole_again(tmp_path: Path) -> None:
             (DUMP.replace("00: 86 80 7a 34 06 00 10", "00: 86 80 7a 34 06 00\n10", 1),),
             "'00: 86 80 7a 34 06 00' is no line of lspci's: a row has an offset and 16 bytes",
             id="bytes",
+        ),
+        pytest.param(
+            (f"{DUMP}and more behind the last row",),
+            "'and more behind the last row' is no line of lspci's",
+            id="a row and more",
         ),
         pytest.param(
             (DUMP, "root=/dev/sda1 ro\nvfio-pci.ids=10de:20f3\n"),
