@@ -169,8 +169,8 @@ def test_a_command_line_that_was_wrapped_is_whole_again(tmp_path: Path) -> None:
             id="bytes",
         ),
         pytest.param(
-            (f"{DUMP}and more behind the last row",),
-            "'and more behind the last row' is no line of lspci's",
+            (f"{DUMP}and-more-behind-the-last-row",),
+            "'and-more-behind-the-last-row' is no line of lspci's",
             id="a row and more",
         ),
         pytest.param(
