@@ -37,10 +37,21 @@ class PortControls:
         One that has ACS and does not implement P2P Request Redirect has no way to its peers, as
         Linux takes it (pci_acs_flags_enabled, drivers/pci/pci.c).
         """
-        redirect = AcsControl.P2P_REQUEST_REDIRECT
-        if self.enabled is None or self.supported is None:
+        return self.on_or_hard_wired(AcsControl.P2P_REQUEST_REDIRECT)
+
+    def on_or_hard_wired(self, control: AcsControl) -> bool | None:
+        """Return whether a control keeps peers apart; None if not known.
+
+        What ACS does not implement of those that do, Linux takes for hard-wired to be on
+        (pci_acs_flags_enabled, drivers/pci/pci.c).
+        """
+        if self.enabled is None:
             return None
-        return redirect in self.enabled or (self.present and redirect not in self.supported)
+        if control in self.enabled:
+            return True
+        if not self.present:
+            return False
+        return None if self.supported is None else control not in self.supported
 
 
 NO_ACS = PortControls(AcsControl(0), AcsControl(0), present=False)

@@ -51,6 +51,8 @@ def between_peers(
     """
     if packet.kind is PacketKind.COMPLETION:
         return _complete(port, controls, packet)
+    if packet.address is AddressSpace.KERNEL:
+        return Step(port, Decision.UP, _REQUEST, on=controls.has(_REQUEST))
     if packet.translated:
         direct = controls.has(_DIRECT)
         if direct is None:
@@ -60,12 +62,13 @@ def between_peers(
     return _request(port, controls, packet, (peer,))
 
 
-def past_strangers(
+def past_all_windows(
     port: PciFunction, controls: PortControls, packet: Packet, peers: Iterable[PciFunction]
 ) -> Step:
-    """Return what the port does with a request, by a guest's address, that is for no peer of it.
+    """Return what a switch's port does with a request whose address may fall into any window.
 
-    Only such an address can meet a peer's window all the same.
+    That is a peer's, or the port's own, which holds all that is below it. What is sent up from
+    all of them is as good as for none.
 
     Args:
         port: The port.
@@ -73,14 +76,12 @@ def past_strangers(
         packet: What it receives.
         peers: The other ports of its switch.
     """
-    if packet.translated:
-        direct = controls.has(_DIRECT)
-        if direct is not False:
-            lost = Decision.NOT_KNOWN if direct is None else Decision.MISROUTED
-            return Step(port, lost, _DIRECT, on=direct)
-    step = _request(port, controls, packet, peers)
-    harmless = (Decision.REDIRECTED, Decision.VIOLATION)  # the latter is for peers
-    return Step(port, Decision.UP) if step.decision in harmless else step
+    for peer in peers:
+        step = between_peers(port, controls, packet, peer)
+        if step.decision is not Decision.REDIRECTED:
+            return step
+    step = coming_back(port, controls, packet)
+    return Step(port, Decision.UP) if step.decision is Decision.FORWARDED else step
 
 
 def coming_back(port: PciFunction, controls: PortControls, packet: Packet) -> Step:
@@ -88,11 +89,11 @@ def coming_back(port: PciFunction, controls: PortControls, packet: Packet) -> St
 
     One that has ACS and does not implement Upstream Forwarding is taken to need none.
     """
-    forwards = controls.has(_FORWARDING)
-    if forwards is None or controls.supported is None:
+    forwards = controls.on_or_hard_wired(_FORWARDING)
+    if forwards is None:
         return Step(port, Decision.NOT_KNOWN, _FORWARDING)
-    if forwards or (controls.present and _FORWARDING not in controls.supported):
-        return Step(port, Decision.FORWARDED, _FORWARDING, on=forwards)
+    if forwards:
+        return Step(port, Decision.FORWARDED, _FORWARDING, on=controls.has(_FORWARDING))
     if packet.kind is PacketKind.COMPLETION:
         return Step(port, Decision.TURNED, _FORWARDING, on=False)
     led = _BY_ADDRESS[packet.address]
@@ -100,12 +101,20 @@ def coming_back(port: PciFunction, controls: PortControls, packet: Packet) -> St
     return Step(port, turned, _FORWARDING, on=False)
 
 
+def across_a_bus(port: PciFunction, packet: Packet) -> Step:
+    """Return what becomes of a packet on a bus without ACS: whose address it is takes it."""
+    if packet.kind is PacketKind.COMPLETION:
+        return Step(port, Decision.ACROSS)
+    return Step(port, _BY_ADDRESS[packet.address])
+
+
 def _complete(port: PciFunction, controls: PortControls, packet: Packet) -> Step:
-    redirects = controls.has(_COMPLETION)
+    on = controls.has(_COMPLETION)
+    redirects = controls.on_or_hard_wired(_COMPLETION)
     if packet.relaxed_ordering or redirects is False:
-        return Step(port, Decision.ACROSS, _COMPLETION, on=redirects)
+        return Step(port, Decision.ACROSS, _COMPLETION, on=on)
     decision = Decision.NOT_KNOWN if redirects is None else Decision.REDIRECTED
-    return Step(port, decision, _COMPLETION, on=redirects)
+    return Step(port, decision, _COMPLETION, on=on)
 
 
 def _request(
@@ -114,6 +123,7 @@ def _request(
     """Return what EgressCtrl and ReqRedir make of a request that may be for any of the peers.
 
     A vector bit of 1 forbids the peer, or redirects where ReqRedir is on, too; 0 lets through.
+    A guest's address that a vector forbids is as wrong there as one that it lets through.
     """
     egress, redirects = controls.has(_EGRESS), controls.redirects_requests
     if egress is None or redirects is None:
@@ -124,7 +134,9 @@ def _request(
         if any(peer.address not in controls.blocked for peer in peers):
             return Step(port, _BY_ADDRESS[packet.address], _EGRESS, on=True)
         if not redirects:
-            return Step(port, Decision.VIOLATION, _EGRESS, on=True)
+            led = _BY_ADDRESS[packet.address]
+            blocked = Decision.VIOLATION if led is Decision.ACROSS else led
+            return Step(port, blocked, _EGRESS, on=True)
     if redirects:
         return Step(port, Decision.REDIRECTED, _REQUEST, on=controls.has(_REQUEST))
     return Step(port, _BY_ADDRESS[packet.address], _REQUEST, on=False)

@@ -1,6 +1,8 @@
 """The route of a packet through the fabric: which ports it meets, and which of them decides.
 
-Source Validation is not modelled: what sends by another's ID is nothing that pcietune explains.
+Two things are not modelled. Source Validation: what sends by another's ID is nothing that pcietune
+explains. And a guest's address inside of a switch's window that no port below claims: without
+Unclaimed Request Redirect the switch drops it.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,13 +12,14 @@ from pcietune.model.function import PciFunction
 from pcietune.model.packet import AddressSpace, Packet, PacketKind
 from pcietune.model.port_controls import PortControls
 from pcietune.model.port_decision import (
+    across_a_bus,
     between_peers,
     coming_back,
     pass_translation_request,
-    past_strangers,
+    past_all_windows,
 )
+from pcietune.model.route_reason import reason, redirecting
 from pcietune.model.trace import Decision, Outcome, Step, Trace
-from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 from pcietune.registers.express import PortType
 
 ControlsOf = Callable[[PciFunction], PortControls]
@@ -32,6 +35,7 @@ _OUTCOMES = {
     Decision.NOT_KNOWN: Outcome.UNKNOWN,
     Decision.ROOT_COMPLEX: Outcome.VIA_ROOT_COMPLEX,
 }
+_ANY_WINDOW = (AddressSpace.GUEST, AddressSpace.UNKNOWN)
 _ARRIVES = (Outcome.DIRECT, Outcome.TURNED_ABOVE, Outcome.VIA_ROOT_COMPLEX)
 
 
@@ -57,8 +61,8 @@ def trace(
     outcome = _OUTCOMES[last.decision]
     iommu = _translates(packet) if last.decision is Decision.ROOT_COMPLEX else False
     if last.decision is Decision.ROOT_COMPLEX and packet.mapped is False:
-        outcome = Outcome.BLOCKED if iommu or packet.translated else outcome
-    decider = last if last.port is not None else _redirecting(steps)
+        outcome = _without_mapping(packet, iommu=iommu)
+    decider = last if last.port is not None else redirecting(steps)
     down = ways.down_from(last) if outcome in _ARRIVES else []
     return Trace(
         packet=packet,
@@ -66,7 +70,7 @@ def trace(
         target=target,
         steps=(*steps, *(Step(port, Decision.DOWN) for port in down)),
         outcome=outcome,
-        reason=_reason(outcome, last, steps, controls_of),
+        reason=reason(outcome, last, steps, controls_of),
         at=None if decider is None else decider.port,
         control=None if decider is None else decider.control,
         iommu=iommu,
@@ -121,7 +125,13 @@ class _Ways:
         return port.is_pci_bridge and self._fabric.port_type(port) in _RECEIVES
 
     def in_a_switch(self, port: PciFunction) -> bool:
-        """Return whether a port is a switch's: a root complex translates before it decodes."""
+        """Return whether a port is a switch's.
+
+        A root complex translates first, and looks up the peer by what comes out of that, as the
+        specification of Intel VT-d demands: so no control of a root port matters to a request that
+        it translates. Of what it does not translate, ReqRedir of a root port changes no outcome:
+        it goes through the root complex either way.
+        """
         return self._fabric.port_type(port) is PortType.DOWNSTREAM_PORT
 
     def beside(self, port: PciFunction) -> Sequence[PciFunction]:
@@ -147,12 +157,15 @@ def _up(ways: _Ways, packet: Packet, controls_of: ControlsOf) -> list[Step]:
     steps: list[Step] = []
     ports = list(reversed(ways.ours))
     if packet.translated and packet.kind is not PacketKind.COMPLETION:
-        for port in filter(ways.receives, ports):
-            step = pass_translation_request(port, controls_of(port))
-            if step.decision not in _GOES_ON:
-                return [step]
+        met = [pass_translation_request(p, controls_of(p)) for p in ports if ways.receives(p)]
+        for end in (Decision.VIOLATION, Decision.NOT_KNOWN):
+            stopped = [step for step in met if step.decision is end]
+            if stopped:
+                return stopped[:1]
+        if packet.mapped is False:
+            return [Step(None, Decision.ROOT_COMPLEX)]
     for index in range(len(ports) - 1, -1, -1):
-        found = _at(ways, index, packet, controls_of, redirected=_redirecting(steps) is not None)
+        found = _at(ways, index, packet, controls_of, redirected=redirecting(steps) is not None)
         if found is None:
             continue
         steps.append(found)
@@ -166,72 +179,37 @@ def _at(
 ) -> Step | None:
     """Return what happens at one element of the way up; None if it decides nothing."""
     port = ways.ours[index]
-    by_address = packet.kind is not PacketKind.COMPLETION
+    anywhere = packet.kind is not PacketKind.COMPLETION and packet.address in _ANY_WINDOW
     if index == ways.depth:
         _, peer = ways.peers
         if ways.part_on_a_bus or (ways.part_in_a_switch and not ways.receives(port)):
-            return Step(port, Decision.ACROSS)
-        if ways.part_in_a_switch or ways.part_in_a_device:
+            return across_a_bus(port, packet)
+        if ways.part_in_a_device:
             return between_peers(port, controls_of(port), packet, peer)
     if not ways.receives(port):
         return None
-    if ways.in_a_switch(port) and by_address and packet.address is AddressSpace.GUEST:
-        step = past_strangers(port, controls_of(port), packet, ways.beside(port))
-        if step.decision not in _GOES_ON:
-            return step
-    if index < ways.depth and redirected:
+    step = Step(port, Decision.UP)
+    if anywhere and ways.in_a_switch(port):
+        step = past_all_windows(port, controls_of(port), packet, ways.beside(port))
+    if step.decision is Decision.UP and index == ways.depth and ways.part_in_a_switch:
+        return between_peers(port, controls_of(port), packet, ways.peers[1])
+    decodes = ways.in_a_switch(port) or not _translates(packet)
+    if step.decision is Decision.UP and index < ways.depth and redirected and decodes:
         return coming_back(port, controls_of(port), packet)
-    return Step(port, Decision.UP)
+    return step
+
+
+def _without_mapping(packet: Packet, *, iommu: bool | None) -> Outcome:
+    """Return what becomes of a packet at a root complex whose IOMMU does not map the target."""
+    if iommu is None:
+        return Outcome.UNKNOWN
+    asked = packet.translated and packet.kind is not PacketKind.COMPLETION
+    return Outcome.BLOCKED if iommu or asked else Outcome.VIA_ROOT_COMPLEX
 
 
 def _translates(packet: Packet) -> bool | None:
     """Return whether the root complex translates a packet's address; None if not known."""
-    if packet.kind is PacketKind.COMPLETION or packet.translated:
+    if packet.kind is PacketKind.COMPLETION:
         return False
     unknown = packet.address is AddressSpace.UNKNOWN
     return None if unknown else packet.address is not AddressSpace.PHYSICAL
-
-
-def _redirecting(steps: Sequence[Step]) -> Step | None:
-    return next((step for step in steps if step.decision is Decision.REDIRECTED), None)
-
-
-def _reason(outcome: Outcome, last: Step, steps: Sequence[Step], controls_of: ControlsOf) -> str:
-    """Return why a way ended as it did, in half a sentence."""
-    name = "" if last.control is None else f"{LSPCI_NAMES[last.control]}{'+' if last.on else '-'}"
-    if outcome is Outcome.BLOCKED:
-        return _why_blocked(last, name)
-    if outcome is Outcome.UNKNOWN:
-        return _why_unknown(last, name, controls_of)
-    if outcome is Outcome.VIA_ROOT_COMPLEX:
-        return _why_up(steps)
-    return {
-        Outcome.DIRECT: "turned where the two ways part" + (f": {name}" if name else ""),
-        Outcome.TURNED_ABOVE: f"redirected below, and turned here past the IOMMU: {name}",
-        Outcome.MISROUTED: f"{name} lets a guest's address meet the windows of this host",
-    }[outcome]
-
-
-def _why_unknown(last: Step, name: str, controls_of: ControlsOf) -> str:
-    if last.port is not None and last.on is None:
-        why = controls_of(last.port).why_unread
-        return "its ACS could not be read" + (f": {why}" if why else "")
-    return f"what the address means is not known, and {name} redirects nothing"
-
-
-def _why_blocked(last: Step, name: str) -> str:
-    if last.port is None:
-        return "the IOMMU does not map the target's BAR for the sender"
-    if last.control is AcsControl.TRANSLATION_BLOCKING:
-        return f"{name} makes an ACS violation of every translation request"
-    return f"{name} forbids it: an ACS violation"
-
-
-def _why_up(steps: Sequence[Step]) -> str:
-    redirecting = _redirecting(steps)
-    if redirecting is not None and redirecting.control is not None:
-        on = "+" if redirecting.on else " hard-wired"
-        return f"{LSPCI_NAMES[redirecting.control]}{on} sends it up"
-    if any(step.decision is Decision.UP and step.control is not None for step in steps):
-        return "no window of the switch holds the kernel's I/O virtual address"
-    return "the two have no switch in common"

@@ -1,0 +1,59 @@
+"""Why a packet's way ended as it did, in half a sentence."""
+
+from collections.abc import Callable, Sequence
+
+from pcietune.model.function import PciFunction
+from pcietune.model.port_controls import PortControls
+from pcietune.model.trace import Decision, Outcome, Step
+from pcietune.registers.acs import LSPCI_NAMES, AcsControl
+
+_ControlsOf = Callable[[PciFunction], PortControls]
+
+
+def redirecting(steps: Sequence[Step]) -> Step | None:
+    """Return the first step at which a packet was redirected; None if it was not."""
+    return next((step for step in steps if step.decision is Decision.REDIRECTED), None)
+
+
+def reason(outcome: Outcome, last: Step, steps: Sequence[Step], controls_of: _ControlsOf) -> str:
+    """Return why a way ended as it did, in half a sentence."""
+    name = "" if last.control is None else f"{LSPCI_NAMES[last.control]}{'+' if last.on else '-'}"
+    if outcome is Outcome.BLOCKED:
+        return _why_blocked(last, name)
+    if outcome is Outcome.UNKNOWN:
+        return _why_unknown(last, name, controls_of)
+    if outcome is Outcome.VIA_ROOT_COMPLEX:
+        return _why_up(steps)
+    return {
+        Outcome.DIRECT: "turned where the two ways part" + (f": {name}" if name else ""),
+        Outcome.TURNED_ABOVE: f"redirected below, and turned here past the IOMMU: {name}",
+        Outcome.MISROUTED: f"{name or 'its bus'} lets a guest's address meet this host's windows",
+    }[outcome]
+
+
+def _why_unknown(last: Step, name: str, controls_of: _ControlsOf) -> str:
+    if last.port is not None and last.on is None:
+        why = controls_of(last.port).why_unread
+        return "its ACS could not be read" + (f": {why}" if why else "")
+    if last.port is None:
+        return "whether the IOMMU, which does not map the target's BAR, translates it is not known"
+    lets = name or "its bus"
+    return f"what the address means is not known, and {lets} redirects nothing"
+
+
+def _why_blocked(last: Step, name: str) -> str:
+    if last.port is None:
+        return "the IOMMU does not map the target's BAR for the sender"
+    if last.control is AcsControl.TRANSLATION_BLOCKING:
+        return f"{name} makes an ACS violation of every translation request"
+    return f"{name} forbids it: an ACS violation"
+
+
+def _why_up(steps: Sequence[Step]) -> str:
+    first = redirecting(steps)
+    if first is not None and first.control is not None:
+        on = "+" if first.on else " hard-wired"
+        return f"{LSPCI_NAMES[first.control]}{on} sends it up"
+    if any(step.decision is Decision.UP and step.control is not None for step in steps):
+        return "no window of the switch holds the kernel's I/O virtual address"
+    return "the two have no switch in common"
