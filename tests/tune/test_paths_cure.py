@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trees.config import ENDPOINT, ConfigBuilder
 from trees.fabrics import cascade
 from trees.function import Function, downstream_port, gpu, nic, root_port
 from trees.machines import one_switch
-from tune.ats_hosts import OFF, ON
+from tune.ats_hosts import OFF, ON, behind
 from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT, ROOT_PORT
 from tune.paths_hosts import pair, undescribed, viewed
 
@@ -135,6 +136,39 @@ def test_what_is_direct_needs_nothing(tmp_path: Path) -> None:
     tree = one_switch(tmp_path, instead=[opened])
 
     assert cures(pair(viewed(tree, ModeName.VM), NIC, GPU))[0] == Cure()
+
+
+def test_on_a_host_of_vms_no_redirection_is_turned_off_for_the_hosts_own(tmp_path: Path) -> None:
+    others = [
+        Function(GPU, ConfigBuilder("10de:2330", 0x030200).express(ENDPOINT), below=GPU_PORT),
+        nic(NIC, below=NIC_PORT),
+    ]
+    view = viewed(one_switch(tmp_path, instead=others), ModeName.VM)
+
+    forth, back = cures(pair(view, NIC, GPU))
+    assert forth.changes == back.changes == ()
+
+
+def test_guests_that_nothing_keeps_apart_need_redirection_first(tmp_path: Path) -> None:
+    clear = [downstream_port(a, below=UP, acs=(0x5F, 0)) for a in (GPU_PORT, NIC_PORT)]
+    fitted = nic(NIC, below=NIC_PORT, ats=OFF)
+    forth, _ = cures(
+        pair(undescribed(one_switch(tmp_path, instead=[*clear, fitted]), VMS), NIC, GPU)
+    )
+
+    assert named(forth)[0] == (RemedyKind.KERNEL_ARGS, NIC_PORT, ["ReqRedir+", "CmpltRedir+"])
+
+
+def test_behind_an_iommu_that_may_answer_with_guest_addresses_nothing_is_opened(
+    tmp_path: Path,
+) -> None:
+    tree = one_switch(tmp_path)
+    unit = "sys/devices/platform/soc/iommu/riscv-iommu@3010000"
+    (tree.root / unit).mkdir(parents=True)
+    tree.link("sys/class/iommu/riscv-iommu@3010000", unit)
+    forth, _ = cures(pair(undescribed(behind(tree, "riscv-iommu@3010000"), VMS), NIC, GPU))
+
+    assert "DirectTrans must stay off" in str(forth.obstacle)
 
 
 @dataclass(frozen=True)

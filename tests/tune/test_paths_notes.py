@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from trees.config import ConfigBuilder
 from trees.function import Function, downstream_port, gpu, nic, root_port
 from trees.machines import one_switch
@@ -13,10 +14,10 @@ UP = "0000:21:00.0"
 EXONERATED = "ACS is not what keeps"
 
 
-def ports(word: int) -> list[Function]:
+def ports(word: int, *, capable: int = 0x5F) -> list[Function]:
     """Return all ports of one_switch with this word in ACS Control."""
-    down = [downstream_port(a, below=UP, acs=(0x5F, word)) for a in (GPU_PORT, NIC_PORT)]
-    return [*down, root_port(ROOT_PORT, acs=(0x5F, word))]
+    down = [downstream_port(a, below=UP, acs=(capable, word)) for a in (GPU_PORT, NIC_PORT)]
+    return [*down, root_port(ROOT_PORT, acs=(capable, word))]
 
 
 def test_acs_that_is_all_off_is_not_to_blame(tmp_path: Path) -> None:
@@ -33,8 +34,9 @@ def test_source_validation_alone_redirects_nothing(tmp_path: Path) -> None:
     assert note.endswith("SrcValid+ by itself redirects nothing")
 
 
-def test_acs_that_redirects_is_not_exonerated(tmp_path: Path) -> None:
-    view = undescribed(one_switch(tmp_path, instead=ports(0x05)))
+@pytest.mark.parametrize("word", [0x02, 0x04, 0x08, 0x20])
+def test_acs_that_redirects_or_blocks_is_not_exonerated(tmp_path: Path, word: int) -> None:
+    view = undescribed(one_switch(tmp_path, instead=ports(word, capable=0x7F)))
 
     assert not any(EXONERATED in note for note in (*view.notes, *pair(view, NIC, GPU).notes))
 

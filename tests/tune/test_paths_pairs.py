@@ -8,9 +8,11 @@ from trees.machines import one_switch
 from tune.ats_hosts import OFF
 from tune.judged import GPU, GPU_PORT, NIC, NIC_PORT
 from tune.paths_hosts import pair, undescribed, viewed
+from tune.profiles import NIC_ROLE, with_roles
 
 from pcietune.address import PciAddress
 from pcietune.model.profile import ModeName
+from pcietune.model.role_name import RoleName
 from pcietune.model.trace import Outcome
 from pcietune.tune.paths.pairs import Look
 
@@ -113,3 +115,13 @@ def test_a_gpu_with_ats_is_direct_both_ways_once_its_port_is_open(tmp_path: Path
     tree.group_type(4, "identity")
 
     assert pair(viewed(tree, ModeName.VM), NIC, GPU).now.back.write.outcome is Outcome.DIRECT
+
+
+def test_directtrans_is_not_counted_on_where_the_profile_trusts_no_nic_with_it(
+    tmp_path: Path,
+) -> None:
+    profile = with_roles({RoleName.NIC: replace(NIC_ROLE, trusted=False)})
+    found = pair(viewed(one_switch(tmp_path), ModeName.VM, profile=profile), NIC, GPU)
+
+    assert found.once is not None
+    assert found.once.forth.write.outcome is Outcome.VIA_ROOT_COMPLEX

@@ -34,6 +34,13 @@ def test_without_an_iommu_addresses_are_physical(tmp_path: Path) -> None:
     assert sender(one_switch(tmp_path, iommu=False), NIC).address is AddressSpace.PHYSICAL
 
 
+def test_without_an_iommu_nobody_answers_translation_requests(tmp_path: Path) -> None:
+    found = sender(one_switch(tmp_path, iommu=False), NIC, guest=True)
+
+    assert found.translated is False
+    assert "no IOMMU" in found.why
+
+
 def test_what_vfio_has_sends_a_guests_addresses(tmp_path: Path) -> None:
     tree = host(tmp_path, ON, driver="vfio-pci", domain="identity", in_use=True)
 
