@@ -1,6 +1,6 @@
 """Requests that get past the IOMMU between functions that are taken to be apart."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pcietune.address import PciAddress
@@ -15,17 +15,17 @@ PAST_THE_IOMMU = (Outcome.DIRECT, Outcome.TURNED_ABOVE)
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A port, or function of a device, at which requests pass by the IOMMU.
+    """Ports, or functions of a device, at which requests pass by the IOMMU.
 
     Attributes:
-        at: It.
-        why: What of it lets them pass, after its address in a sentence.
-        senders: Functions whose requests it lets pass, in the order of addresses.
-        targets: Functions that they reach: each of ``senders`` those that are not itself.
+        ports: They, in the order of addresses.
+        why: What of each lets them pass: ``ReqRedir-``.
+        senders: Functions whose requests they let pass, in the order of addresses.
+        targets: Functions that each sender reaches, but for itself and others of its device.
         claim: The most that any sender and any target are taken to be apart by.
     """
 
-    at: PciFunction
+    ports: tuple[PciFunction, ...]
     why: str
     senders: tuple[PciFunction, ...]
     targets: tuple[PciFunction, ...]
@@ -54,7 +54,7 @@ def reach(
     if claim is None:
         return None
     return Reach(
-        way.source if way.at is None else way.at,
+        (way.source if way.at is None else way.at,),
         _why(way, controls),
         tuple(one for one in senders if strongest_claim([owners[one.address]], theirs)),
         tuple(other for other in targets if strongest_claim(ours, [owners[other.address]])),
@@ -63,26 +63,29 @@ def reach(
 
 
 def joined(reaches: Iterable[Reach]) -> tuple[Reach, ...]:
-    """Return the same with fewer words: what one port lets pass, by whom it concerns."""
-    by_senders: dict[tuple[PciFunction, str, tuple[PciFunction, ...]], Reach] = {}
+    """Return the same in fewer; each that comes in has senders of one device only."""
+    found = _merged(reaches, lambda each: (each.ports, each.why, each.senders))
+    found = _merged(found, lambda each: (each.why, frozenset((*each.senders, *each.targets))))
+    found = _merged(found, lambda each: (each.ports, each.why, each.targets))
+    return tuple(sorted(found, key=lambda each: each.ports[0].address))
+
+
+def _merged(
+    reaches: Iterable[Reach], likeness: Callable[[Reach], tuple[object, ...]]
+) -> list[Reach]:
+    merged: dict[tuple[object, ...], Reach] = {}
     for each in reaches:
-        key = (each.at, each.why, each.senders)
-        known = by_senders.get(key)
-        by_senders[key] = each if known is None else _both(known, each)
-    by_all: dict[tuple[PciFunction, str, frozenset[PciFunction]], Reach] = {}
-    for each in by_senders.values():
-        everyone = (each.at, each.why, frozenset((*each.senders, *each.targets)))
-        known = by_all.get(everyone)
-        by_all[everyone] = each if known is None else _both(known, each)
-    return tuple(
-        sorted(by_all.values(), key=lambda found: (found.at.address, found.senders[0].address))
-    )
+        key = likeness(each)
+        known = merged.get(key)
+        merged[key] = each if known is None else _both(known, each)
+    return list(merged.values())
 
 
 def _both(one: Reach, other: Reach) -> Reach:
     claims = (one.claim, other.claim)
     return replace(
         one,
+        ports=_in_order((*one.ports, *other.ports)),
         senders=_in_order((*one.senders, *other.senders)),
         targets=_in_order((*one.targets, *other.targets)),
         claim=next(claim for claim in Claim if claim in claims),
@@ -97,11 +100,11 @@ def _why(way: Trace, controls: PortControls) -> str:
     if way.outcome is Outcome.UNKNOWN:
         return way.reason
     if way.control is None:
-        return "keeps nothing from its neighbours"
+        return "nothing keeps neighbours apart there"
     if not controls.present:
-        return "has no ACS capability"
+        return "no ACS capability"
     on = any(step.on for step in way.steps if step.port == way.at and step.control is way.control)
     name = f"{LSPCI_NAMES[way.control]}{'+' if on else '-'}"
     if way.control is AcsControl.P2P_EGRESS_CONTROL:
-        return f"has {name}, and its vector lets these pass"
-    return f"has {name}"
+        return f"{name}, and the vector lets these pass"
+    return name
