@@ -144,15 +144,30 @@ class Acs(CapabilityRegisters):
         return AcsControl.decode(self.control)
 
     @property
+    def is_told_in_part(self) -> bool:
+        """Whether of both registers only bits 6:0 are known, as of a text that names them."""
+        return bool(self._config.untold(self.offset + _CAPABILITY))
+
+    @property
     def enhanced(self) -> AcsEnhancedControls | None:
-        """What bits 12:7 of ACS Control say; None without the ACS Enhanced Capability."""
+        """What bits 12:7 of ACS Control say; None without the ACS Enhanced Capability.
+
+        Raises:
+            ConfigSpaceError: They are not known; or as ``read_word``.
+        """
+        self._config.check_told(self.offset + _CAPABILITY, 1 << 7)
         return AcsEnhancedControls(self.control) if _ENHANCED.get(self.capability) else None
 
     @property
     def egress_vector_size(self) -> int | None:
-        """Number of bits of the Egress Control Vector; None without P2P Egress Control."""
+        """Number of bits of the Egress Control Vector; None without P2P Egress Control.
+
+        Raises:
+            ConfigSpaceError: It is not known; or as ``read_word``.
+        """
         if AcsControl.P2P_EGRESS_CONTROL not in self.supported:
             return None
+        self._config.check_told(self.offset + _CAPABILITY, 0xFF00)
         return _EGRESS_VECTOR_SIZE.get(self.capability) or 256
 
     def egress_blocks(self, number: int) -> bool | None:

@@ -43,13 +43,23 @@ class Ats(CapabilityRegisters):
         return self._word(_CONTROL)
 
     @property
+    def is_told_in_part(self) -> bool:
+        """Whether of ATS Capability only the Invalidate Queue Depth is known."""
+        return bool(self._config.untold(self.offset + _CAPABILITY))
+
+    @property
     def invalidate_queue_depth(self) -> int:
         """Invalidate Requests accepted before back-pressure, 1 to 32; a VF shares its PF's."""
         return _INVALIDATE_QUEUE_DEPTH.get(self.capability) or 32
 
     @property
     def page_aligned_request(self) -> bool:
-        """Whether untranslated addresses are aligned to 4096 bytes; Linux on Intel demands it."""
+        """Whether untranslated addresses are aligned to 4096 bytes; Linux on Intel demands it.
+
+        Raises:
+            ConfigSpaceError: It is not known; or as ``read_word``.
+        """
+        self._config.check_told(self.offset + _CAPABILITY, 1 << 5)
         return bool(_PAGE_ALIGNED_REQUEST.get(self.capability))
 
     @property

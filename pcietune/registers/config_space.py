@@ -68,6 +68,25 @@ class ConfigSpace:
         self.read_again(offset, 2)
         return self.read_word(offset)
 
+    def untold(self, offset: int) -> int:  # noqa: ARG002 -- for those who know of some
+        """Return the bits of the register at ``offset`` that read as 0 and are not known.
+
+        There are none but of a text that names the others.
+        """
+        return 0
+
+    def check_told(self, offset: int, mask: int) -> None:
+        """Do nothing if the bits ``mask`` of the register at ``offset`` are known.
+
+        Raises:
+            ConfigSpaceError: One is not.
+        """
+        if self.untold(offset) & mask:
+            raise ConfigSpaceError(
+                f"{self.address}: bits {mask:#06x} of the register at {offset:#05x} are not told",
+                hint="dump it as root: lspci -D -xxxx",
+            )
+
     def _fetch(self, offset: int, width: int) -> bytes:
         """Return exactly ``width`` bytes at ``offset``, or raise as ``read`` says."""
         raise NotImplementedError  # abstract, without abc: the udev hook imports this module

@@ -80,6 +80,8 @@ def _driver(driver: str | NotKnown | None) -> str:
 def _acs(acs: AcsRegisters) -> str:
     direct = lspci_controls(acs.control)[-1]
     parts = [f"ACSCap {acs.capability:#06x} ACSCtl {acs.control:#06x} {direct}"]
+    if acs.in_part:
+        parts.append("bits 15:7 not known")
     if acs.enhanced is not None:
         parts.append(_enhanced(acs.enhanced))
     if acs.egress_vector_size is not None:
@@ -100,9 +102,11 @@ def _enhanced(controls: AcsEnhancedControls) -> str:
 def _ats(ats: AtsRegisters) -> str:
     parts = [
         f"ATS Enable{_sign(on=ats.enabled)}",
-        f"PageAligned{_sign(on=ats.page_aligned_request)}",
-        f"GlobalInvalidate{_sign(on=ats.global_invalidate)}",
     ]
+    if ats.page_aligned_request is not None:
+        parts.append(f"PageAligned{_sign(on=ats.page_aligned_request)}")
+    if ats.global_invalidate is not None:
+        parts.append(f"GlobalInvalidate{_sign(on=ats.global_invalidate)}")
     if ats.invalidate_queue_depth is not None:
         parts.append(f"QueueDepth {ats.invalidate_queue_depth}")
     if ats.smallest_translation_unit is not None:

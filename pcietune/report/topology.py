@@ -142,6 +142,8 @@ def _not_known(node: Node) -> list[str]:
         "driver": node.function.driver is not NOT_KNOWN,
         "group": state is not None and state.group is not NOT_KNOWN,
         "numa_node": state is not None and state.numa_node is not None,
+        "acs_enhanced": node.acs is None or not node.acs.in_part,
+        "ats_page_aligned_request": node.ats is None or node.ats.page_aligned_request is not None,
     }
     return [name for name, known in told.items() if not known]
 

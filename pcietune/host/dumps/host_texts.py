@@ -16,10 +16,13 @@ from pcietune.host.dumps.lspci_dump import DumpedFunction, begins_in_dump, read_
 from pcietune.host.dumps.lspci_tree import TreeFunction, begins_in_tree, read_lspci_tree
 from pcietune.host.dumps.pasted import Section, sections
 from pcietune.host.dumps.text_lines import Line, Place
+from pcietune.host.dumps.topology import virtual_functions
 from pcietune.host.dumps.tree_places import add_functions
 from pcietune.host.dumps.unusable import why_unusable
 from pcietune.host.dumps.wrapped_lines import unwrapped
 
+_IDS_SIZE = 4  # bytes of Vendor and Device ID
+_IDS_OF_A_VF = b"\xff" * _IDS_SIZE
 _LINES_BEFORE = 1000  # a log's, before the first line that tells what it is
 
 ACCEPTED = (
@@ -84,13 +87,17 @@ class HostTexts:
         without = next((f for f in self.functions.values() if not f.data), None)
         if without is not None:
             raise without.place.refused(
-                f"{without.address} has no bytes here", hint="dump them: lspci -D -xxxx, as root"
+                f"{without.address} has no bytes here",
+                hint="dump them: lspci -D -xxxx, or lspci -D -nnvvv, as root",
             )
         if not self.functions:
             raise BadInputError(
                 "no dump of a host among what --from names",
                 hint="add a dump of the host: --from FILE, of lspci -D -xxxx as root",
             )
+        for virtual in virtual_functions(self.functions).values():
+            for vf in virtual:  # whose IDs read as ones, though lspci prints others
+                self.functions[vf].data[:_IDS_SIZE] = _IDS_OF_A_VF
         self.take_groups_of_logs(self.functions)
         listed = self.listing.groups
         unlisted = [address for address in self.functions if address not in listed]
@@ -169,7 +176,8 @@ class HostTexts:
                     f"{function.address} is in {known.place.source}:{known.place.line}, too",
                     hint="each function's bytes must come from one dump",
                 )
-            known.data = known.data or function.data
+            if not known.data:
+                known.data, known.unread = function.data, function.unread
             known.printed = known.printed or function.printed
             known.driver = known.driver or function.driver
             known.numa_node = known.numa_node if function.numa_node is None else function.numa_node

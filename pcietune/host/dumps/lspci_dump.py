@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
 from pcietune.host.dumps.text_lines import Line, Place, has_offset
+from pcietune.host.dumps.verbose.function_text import registers_of
+from pcietune.host.dumps.verbose.names import named_ids
 from pcietune.host.recordings.manifest import UnreadConfig
 
 _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
@@ -41,6 +43,7 @@ class DumpedFunction:
         group: Number of its IOMMU group; None if not told.
         numa_node: None if not told.
         unread: What was not read of its Configuration Space; None if the bytes show that.
+        lines: What is printed of it, until there are bytes.
     """
 
     address: PciAddress
@@ -51,9 +54,11 @@ class DumpedFunction:
     group: int | None = None
     numa_node: int | None = None
     unread: UnreadConfig | None = None
+    lines: list[str] = field(default_factory=list)
 
     def tell(self, line: str) -> None:
         """Take a line of what -v prints, and remember what concerns us."""
+        self.lines.append(line)
         if number := _NUMBER_TOLD.fullmatch(line):
             if number[1] == "IOMMU group":
                 self.group = int(number[2])
@@ -119,6 +124,7 @@ class _Reader:
             self._take_text(line, place)
             return None
         before, self.function = self.function, self._begin(header, place)
+        self.function.lines.append(line)
         ids = _IDS.match(line, header.end())
         if ids:
             self.function.printed = (int(ids[1], 16), int(ids[2], 16), int(ids[3], 16))
@@ -184,6 +190,9 @@ def _row(line: str) -> tuple[int, bytes] | None:
 
 
 def _whole(function: DumpedFunction) -> DumpedFunction:
+    lines, function.lines = function.lines, []
+    if not function.data:
+        _take_registers(function, lines)
     if len(function.data) not in _SIZES:
         raise function.place.refused(
             f"{function.address} ends at {len(function.data):#05x}: lspci prints 64, 256 or 4096 "
@@ -191,3 +200,11 @@ def _whole(function: DumpedFunction) -> DumpedFunction:
             hint=_DUMP_AGAIN,
         )
     return function
+
+
+def _take_registers(function: DumpedFunction, lines: list[str]) -> None:
+    """Take what -vvv tells of a function's registers."""
+    printed = function.printed or named_ids(lines[0])
+    told = registers_of(lines[0], lines[1:], printed)
+    if told is not None:
+        function.data, function.unread = told

@@ -26,10 +26,12 @@ class UnreadConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         ranges: First offset, and the one behind the last, of each part; in bytes.
         reason: Why it was not read; null if only root may read it and someone else recorded.
+        untold: Offset of a register, and its bits that are recorded as 0 and are not known.
     """
 
     ranges: tuple[tuple[int, int], ...]
     reason: str | None = None
+    untold: tuple[tuple[int, int], ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +69,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         try:
             return {
-                PciAddress.parse(address): Unread(unread.ranges, unread.reason)
+                PciAddress.parse(address): Unread(unread.ranges, unread.reason, dict(unread.untold))
                 for address, unread in self.unread.items()
             }
         except BadInputError as error:

@@ -1,6 +1,7 @@
 """Configuration Space in a recording: what was not read is an error, never 0."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pcietune.address import PciAddress
@@ -19,10 +20,12 @@ class Unread:
     Attributes:
         ranges: First offset, and the one behind the last, of each part; in bytes.
         reason: Why it was not read; None if only root may read it and someone else recorded.
+        untold: By offset of a register: its bits that read as 0 and are not known.
     """
 
     ranges: tuple[tuple[int, int], ...]
     reason: str | None
+    untold: Mapping[int, int] = field(default_factory=dict)
 
 
 class RecordedConfigSpace(FileConfigSpace):
@@ -49,6 +52,10 @@ class RecordedConfigSpace(FileConfigSpace):
         super().__init__(address, path)
         if any(end > CONVENTIONAL_SIZE for _, end in self._unread.ranges):
             self.size = EXTENDED_SIZE
+
+    def untold(self, offset: int) -> int:
+        """Return the bits of the register at ``offset`` that no text told."""
+        return self._unread.untold.get(offset, 0)
 
     def _fetch(self, offset: int, width: int) -> bytes:
         for start, end in self._unread.ranges:

@@ -15,20 +15,25 @@ class AcsRegisters:
         capability: ACS Capability, 16 bits.
         control: ACS Control, 16 bits.
         egress_vector_size: Number of bits of the Egress Control Vector; None without P2P Egress
-            Control.
-        enhanced: Bits 12:7 of ACS Control; None without the ACS Enhanced Capability.
+            Control, or where not known.
+        enhanced: Bits 12:7 of ACS Control; None without the ACS Enhanced Capability, or where not
+            known.
+        in_part: Whether only bits 6:0 of both registers are known.
     """
 
     capability: int
     control: int
     egress_vector_size: int | None
     enhanced: AcsEnhancedControls | None
+    in_part: bool = False
 
     @classmethod
     def read(cls, acs: Acs | None) -> "AcsRegisters | None":
         """Return what ``acs`` says, None of None; a ConfigSpaceError if it does not answer."""
         if acs is None:
             return None
+        if acs.is_told_in_part:
+            return cls(acs.capability, acs.control, None, None, in_part=True)
         return cls(acs.capability, acs.control, acs.egress_vector_size, acs.enhanced)
 
 
@@ -40,7 +45,8 @@ class AtsRegisters:
         capability: ATS Capability, 16 bits.
         control: ATS Control, 16 bits.
         enabled: Whether Enable is set.
-        page_aligned_request: Whether untranslated addresses are aligned to 4096 bytes.
+        page_aligned_request: Whether untranslated addresses are aligned to 4096 bytes; None, as
+            the next two, if not known.
         global_invalidate: Whether Global Invalidate is supported.
         relaxed_ordering: Whether translation requests may carry Relaxed Ordering.
         invalidate_queue_depth: In requests, 1 to 32; None of a virtual function, which shares its
@@ -51,9 +57,9 @@ class AtsRegisters:
     capability: int
     control: int
     enabled: bool
-    page_aligned_request: bool
-    global_invalidate: bool
-    relaxed_ordering: bool
+    page_aligned_request: bool | None
+    global_invalidate: bool | None
+    relaxed_ordering: bool | None
     invalidate_queue_depth: int | None
     smallest_translation_unit: int | None
 
@@ -62,13 +68,14 @@ class AtsRegisters:
         """Return what ``ats`` says, None of None; a ConfigSpaceError if it does not answer."""
         if ats is None:
             return None
+        in_part = ats.is_told_in_part
         return cls(
             capability=ats.capability,
             control=ats.control,
             enabled=ats.enabled,
-            page_aligned_request=ats.page_aligned_request,
-            global_invalidate=ats.global_invalidate,
-            relaxed_ordering=ats.relaxed_ordering,
+            page_aligned_request=None if in_part else ats.page_aligned_request,
+            global_invalidate=None if in_part else ats.global_invalidate,
+            relaxed_ordering=None if in_part else ats.relaxed_ordering,
             invalidate_queue_depth=None if virtual else ats.invalidate_queue_depth,
             smallest_translation_unit=None if virtual else ats.smallest_translation_unit,
         )

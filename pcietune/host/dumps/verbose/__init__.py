@@ -1,0 +1,1 @@
+"""Reads what ``lspci -vvv`` prints without bytes."""

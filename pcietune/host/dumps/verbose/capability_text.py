@@ -1,0 +1,125 @@
+"""Makes registers of what ``lspci -vvv`` prints of one capability.
+
+What lspci prints of each register (ls-caps.c and ls-ecaps.c of pciutils), and what is made of it:
+
+    register           printed                         not printed, and so
+    PCIe Capabilities  version, Device/Port Type       flags of no concern: 0
+    Device Cap.        Max_Payload_Size Supported      flags of no concern: 0
+    Device Control     Relaxed Ordering, payload       flags of no concern: 0
+    Link Cap.          Port Number, speed, width       flags of no concern: 0
+    Link Status        speed, width                    flags of no concern: 0
+    Link Control 2     Target Link Speed               flags of no concern: 0
+    ACS Capability     bits 6:0                        bits 15:7: untold
+    ACS Control        bits 6:0                        bits 12:7: untold
+    ATS Capability     Invalidate Queue Depth          bits 7:5: untold
+    ATS Control        Enable, STU                     nothing
+    SR-IOV             Enable, VFs, offset, stride, id flags of no concern: 0
+
+A register that the text lacks, or tells in words that are not known, is unread.
+"""
+
+import re
+
+from pcietune.host.dumps.verbose.told import Told
+from pcietune.registers.acs import LSPCI_NAMES
+from pcietune.registers.express import PortType
+
+_EXPRESS = re.compile(r"Express (?:\(v(\d+)\) )?([A-Z][\w /-]*?)(?: \(Slot[+-]\))?(?:,|\n|$)")
+_PORT_TYPES = {
+    "Endpoint": PortType.ENDPOINT,
+    "Legacy Endpoint": PortType.LEGACY_ENDPOINT,
+    "Root Port": PortType.ROOT_PORT,
+    "Upstream Port": PortType.UPSTREAM_PORT,
+    "Downstream Port": PortType.DOWNSTREAM_PORT,
+    "PCI-Express to PCI/PCI-X Bridge": PortType.PCIE_TO_PCI_BRIDGE,
+    "PCI/PCI-X to PCI-Express Bridge": PortType.PCI_TO_PCIE_BRIDGE,
+    "Root Complex Integrated Endpoint": PortType.RC_INTEGRATED_ENDPOINT,
+    "Root Complex Event Collector": PortType.RC_EVENT_COLLECTOR,
+}
+_WITHOUT_LINK = (PortType.RC_INTEGRATED_ENDPOINT, PortType.RC_EVENT_COLLECTOR)
+_PAYLOAD = re.compile(r"DevCap:\s*MaxPayload (\d+) bytes")
+_CONTROL = re.compile(r"RlxdOrd([+-]).*?MaxPayload (\d+) bytes, MaxReadReq", re.DOTALL)
+_LINK_CAPABLE = re.compile(r"LnkCap:\s*Port #(\d+), Speed ([\w.]+?)(?:GT/s)?, Width x(\d+)")
+_LINK = re.compile(r"LnkSta:\s*Speed ([\w.]+?)(?:GT/s)?(?: \(\w+\))?, Width x(\d+)")
+_TARGET = re.compile(r"Target Link Speed: ([\d.]+)GT/s")
+_SPEEDS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}  # codes of Link Speed
+_PAYLOADS = {str(128 << code): code for code in range(6)}
+
+_ACS_WORDS = re.compile(r"ACS(Cap|Ctl):\s*((?:\w+[+-](?:\s+|$)){7})")
+_ACS_UNTOLD = {"Cap": 0xFF80, "Ctl": 0x1F80}
+_ATS_CAPABILITY = re.compile(r"ATSCap:\s*Invalidate Queue Depth: ([0-9a-f]+)")
+_ATS_CONTROL = re.compile(r"ATSCtl:\s*Enable([+-]), Smallest Translation Unit: ([0-9a-f]+)")
+_ATS_UNTOLD = 0x00E0
+_SRIOV = re.compile(
+    r"IOVCtl:\s*Enable([+-]).*?Total VFs: (\d+), Number of VFs: (\d+),.*?"
+    r"VF offset: (\d+), stride: (\d+), Device ID: ([0-9a-f]{4})",
+    re.DOTALL,
+)
+
+
+def put_express(told: Told, at: int, text: str) -> PortType | None:
+    """Take the PCI Express capability at ``at``; return what kind of port it is, if known."""
+    found = _EXPRESS.match(text)
+    kind = None if found is None else _PORT_TYPES.get(found[2])
+    if found is not None and kind is not None and found[1]:
+        told.put(at + 0x02, 2, int(found[1]) | kind << 4)
+    if (payload := _PAYLOAD.search(text)) and payload[1] in _PAYLOADS:
+        told.put(at + 0x04, 4, _PAYLOADS[payload[1]])
+    if (control := _CONTROL.search(text)) and control[2] in _PAYLOADS:
+        told.put(at + 0x08, 2, (control[1] == "+") << 4 | _PAYLOADS[control[2]] << 5)
+    if capable := _LINK_CAPABLE.search(text):
+        _put_link(told, at + 0x0C, (capable[2], capable[3]), port=int(capable[1]))
+    if link := _LINK.search(text):
+        _put_link(told, at + 0x12, (link[1], link[2]))
+    if (target := _TARGET.search(text)) and target[1] in _SPEEDS:
+        told.put(at + 0x30, 2, _SPEEDS[target[1]])
+    if kind in _WITHOUT_LINK:
+        told.put(at + 0x0C, 4, 0)
+        told.put(at + 0x12, 2, 0)
+    return kind
+
+
+def put_acs(told: Told, at: int, text: str, *, control: bool) -> None:
+    """Take ACS at ``at``; ``control`` is whether its Control is surely where lspci looks for it."""
+    for which, words in _ACS_WORDS.findall(text):
+        on = {word[:-1] for word in words.split() if word[-1] == "+"}
+        bits = {c: name in on for c, name in LSPCI_NAMES.items()}
+        if {word[:-1] for word in words.split()} == set(LSPCI_NAMES.values()):
+            value = sum(c.value for c, is_on in bits.items() if is_on)
+            if which == "Cap" or control:
+                offset = at + (0x04 if which == "Cap" else 0x06)
+                told.put(offset, 2, value, untold=_ACS_UNTOLD[which])
+
+
+def put_ats(told: Told, at: int, text: str) -> None:
+    """Take ATS at ``at``."""
+    if capability := _ATS_CAPABILITY.search(text):
+        told.put(at + 0x04, 2, int(capability[1], 16) & 0x1F, untold=_ATS_UNTOLD)
+    if control := _ATS_CONTROL.search(text):
+        told.put(at + 0x06, 2, (control[1] == "+") << 15 | int(control[2], 16) & 0x1F)
+
+
+def put_sriov(told: Told, at: int, text: str) -> None:
+    """Take SR-IOV at ``at``."""
+    found = _SRIOV.search(text)
+    if found is None:
+        return
+    told.put(at + 0x08, 2, int(found[1] == "+"))
+    for offset, number in zip((0x0E, 0x10, 0x14, 0x16), found.groups()[1:5], strict=True):
+        told.put(at + offset, 2, int(number) & 0xFFFF)
+    told.put(at + 0x1A, 2, int(found[6], 16))
+
+
+def _put_link(told: Told, at: int, link: tuple[str, str], port: int | None = None) -> None:
+    """Take a link register, unless its speed is not known though there are lanes.
+
+    Args:
+        told: Where to.
+        at: Its offset.
+        link: Speed and lanes, as printed.
+        port: Port Number, of Link Capabilities, which is 32 bits wide; None of Link Status.
+    """
+    speed, lanes = link[0], int(link[1])
+    if speed in _SPEEDS or not lanes:
+        word = _SPEEDS.get(speed, 0) | lanes << 4
+        told.put(at, 2 if port is None else 4, word | (port or 0) << 24)
