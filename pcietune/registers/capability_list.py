@@ -27,6 +27,7 @@ class CapabilityId(enum.IntEnum):
     """Capability IDs that pcietune knows, 8 bits; others stay plain integers."""
 
     VITAL_PRODUCT_DATA = 0x03
+    VENDOR_SPECIFIC = 0x09
     PCI_EXPRESS = 0x10
 
 
