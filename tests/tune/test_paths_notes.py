@@ -122,3 +122,14 @@ def test_iommufd_is_a_note_as_long_as_no_vm_runs(tmp_path: Path) -> None:
 
     tree.put("proc/sys/kernel/osrelease", "7.0.0")
     assert not any("iommufd" in note for note in undescribed(tree, Look(ModeName.VM)).notes)
+
+
+def test_root_ports_that_redirect_are_named_with_what_clears_them_at_boot(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path, iommu=False)
+    tree.add(root_port("0000:40:01.0"), gpu("0000:41:00.0", below="0000:40:01.0"))
+
+    notes = pair(undescribed(tree), GPU, "0000:41:00.0").notes
+
+    assert any("ReqRedir+ at 0000:20:01.0 and 0000:40:01.0:" in note for note in notes)
+    assert any("pci=disable_acs_redir=0000:20:01.0;0000:40:01.0" in note for note in notes)
+    assert not any("disable_acs_redir" in note for note in pair(undescribed(tree), NIC, GPU).notes)

@@ -46,16 +46,23 @@ class Notes:
             )
         roots = [port for port in ports if self._fabric.port_type(port) is PortType.ROOT_PORT]
         redirecting = [
-            str(root.address)
-            for root in roots
-            if self._controls_of(root).has(AcsControl.P2P_REQUEST_REDIRECT)
+            root for root in roots if self._controls_of(root).has(AcsControl.P2P_REQUEST_REDIRECT)
         ]
+        named = " and ".join(str(root.address) for root in redirecting)
+        guest = pair.now.forth.sender.address is AddressSpace.GUEST
+        if redirecting and not guest and self._fabric.route(one, other) is None:
+            locations = ";".join(root.location for root in redirecting)
+            notes.append(
+                f"ReqRedir+ at {named}: requests between root ports go by the IOMMU. Where nothing "
+                f"goes to VMs, boot with pci=disable_acs_redir={locations}, or with iommu=pt; what "
+                "is cleared at run time is lost with a reboot and leaves the IOMMU groups stale"
+            )
         if pair.place is Place.SYS and redirecting:
             notes.append(
-                f"the two are on different sockets, and {' and '.join(redirecting)} has ReqRedir+: "
+                f"the two are on different sockets, and ReqRedir+ is on at {named}: "
                 "expect failure, not only slowness"
             )
-        if pair.now.forth.sender.address is not AddressSpace.GUEST:
+        if not guest:
             notes.append(self._by_p2pdma(pair))
         return tuple(filter(None, notes))
 
