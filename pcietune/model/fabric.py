@@ -44,12 +44,13 @@ class Fabric:
         functions: By address, in the order of addresses.
     """
 
-    __slots__ = ("_above", "_below", "_kinds", "_port_types", "functions")
+    __slots__ = ("_above", "_below", "_children", "_kinds", "_port_types", "functions")
 
     functions: Mapping[PciAddress, PciFunction]
     _port_types: Mapping[PciAddress, PortType]
     _below: Mapping[PciAddress, list[PciFunction]]
     _above: dict[PciAddress, list[PciFunction]]
+    _children: dict[PciAddress, list[PciFunction]]
     _kinds: dict[PciAddress, PortType]
 
     def __init__(
@@ -69,6 +70,7 @@ class Fabric:
             for port in function.ports:
                 below.setdefault(port, []).append(function)
         self._below = below
+        self._children = {}
         self._above = {}
         self._kinds = {}
 
@@ -78,7 +80,11 @@ class Fabric:
 
     def children(self, port: PciFunction) -> list[PciFunction]:
         """Return the functions on the bus right below ``port``."""
-        return [f for f in self.below(port) if f.ports[-1] == port.address]
+        children = self._children.get(port.address)
+        if children is None:
+            children = [f for f in self.below(port) if f.ports[-1] == port.address]
+            self._children[port.address] = children
+        return children
 
     def ports_above(self, function: PciFunction) -> list[PciFunction]:
         """Return the bridges above ``function``, root port first; those that vanished left out."""

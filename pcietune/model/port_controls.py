@@ -16,7 +16,7 @@ class PortControls:
         supported: Controls that it implements, alike; None if that could not be read.
         blocked: With P2P Egress Control, the ports of the same switch, or functions of the same
             device, whose bit in the Egress Control Vector is 1; None if that is not known.
-        present: Whether there is an ACS capability, or a quirk that stands for one.
+        present: Whether there is an ACS capability: without one nothing can be written.
         why_unread: What kept it from being read; None if nothing did.
     """
 

@@ -1,8 +1,9 @@
 """The route of a packet through the fabric: which ports it meets, and which of them decides.
 
-Two things are not modelled. Source Validation: what sends by another's ID is nothing that pcietune
-explains. And a guest's address inside of a switch's window that no port below claims: without
-Unclaimed Request Redirect the switch drops it.
+Three things are not modelled. Source Validation: what sends by another's ID is nothing that
+pcietune explains. A guest's address inside of a switch's window that no port below claims: without
+Unclaimed Request Redirect the switch drops it. And P2P Egress Control between root ports, of which
+the specification leaves what passes at all to the root complex.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +63,7 @@ def trace(
     iommu = _translates(packet) if last.decision is Decision.ROOT_COMPLEX else False
     if last.decision is Decision.ROOT_COMPLEX and packet.mapped is False:
         outcome = _without_mapping(packet, iommu=iommu)
-    decider = last if last.port is not None else redirecting(steps)
+    decider = redirecting(steps) if outcome is Outcome.VIA_ROOT_COMPLEX else last
     down = ways.down_from(last) if outcome in _ARRIVES else []
     return Trace(
         packet=packet,

@@ -176,10 +176,10 @@ class Simulator:
         peer = next((p for p in up.at.below if p is not port and p.claims(where)), None)
         if peer is None:
             return up
+        if up.at is self._root:
+            return up  # across root ports is the root complex, too
         result = self._towards(peer, self._of(port), sent)
-        if result is None or (up.at is self._root and result is peer):
-            return replace(up, redirected=True)  # across root ports is the root complex, too
-        return result
+        return replace(up, redirected=True) if result is None else result
 
     def _towards(self, peer: _Node, acs: SimulatedAcs, sent: _Sent) -> _Node | End | None:
         """Return what ACS makes of what is for a peer; None if it goes up instead."""

@@ -41,7 +41,7 @@ class ControlsReader:
             acs = find_acs(self._host, port)
             if acs is None:
                 built_in = built_in_controls(port)
-                return PortControls(built_in, built_in) if built_in else NO_ACS
+                return PortControls(built_in, built_in, present=False) if built_in else NO_ACS
             blocked: frozenset[PciAddress] | None = frozenset()
             if AcsControl.P2P_EGRESS_CONTROL in acs.enabled:
                 blocked = self._blocked(port, acs)
@@ -88,7 +88,7 @@ def once_written(
 
     def written(port: PciFunction) -> PortControls:
         now = controls_of(port)
-        if now.enabled is None or now.supported is None:
+        if now.enabled is None or now.supported is None or not now.present:
             return now
         enabled = now.enabled
         for want in wanted.get(port.address, ()):

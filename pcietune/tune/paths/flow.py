@@ -67,8 +67,9 @@ def _request(
     if sender.translated is not None:
         return followed(translated=sender.translated)
     found = followed(translated=True)
-    if followed(translated=False).outcome is found.outcome:
-        return found
+    other = followed(translated=False)
+    if other.outcome is found.outcome:
+        return found if other.iommu is found.iommu else replace(found, iommu=None)
     return replace(
         found,
         outcome=Outcome.UNKNOWN,

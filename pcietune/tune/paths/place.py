@@ -12,12 +12,16 @@ class Place(StrEnum):
     """The most that lies between two functions, as ``nvidia-smi topo -m`` names it."""
 
     SAME = "X"  # one device
-    PIX = "PIX"  # at most one switch
-    PXB = "PXB"  # several switches
+    PIX = "PIX"  # at most one switch, or one bridge to conventional PCI
+    PXB = "PXB"  # several
     PHB = "PHB"  # a host bridge: the root complex
     NODE = "NODE"  # several host bridges of one NUMA node
     SYS = "SYS"  # the link between NUMA nodes
     UNKNOWN = "?"  # the root complex; whether that of one NUMA node is not known
+
+
+_LINKS = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)  # below each is one device
+_COMPONENTS = (PortType.UPSTREAM_PORT, PortType.PCIE_TO_PCI_BRIDGE)  # one for each part crossed
 
 
 def place(
@@ -25,24 +29,25 @@ def place(
 ) -> Place:
     """Return how far apart two functions are.
 
+    A part that its vendor builds of several switches, as Broadcom's PEX88000 and PEX89000 can be,
+    counts as what its ports say it is: several. NCCL takes some of those for one.
+
     Args:
         fabric: The functions, with port types for all bridges above the two.
         one: Any endpoint.
         other: Any other.
         nodes: Their NUMA nodes; None or -1 where that is not known.
     """
-    if one.slot == other.slot or (one.ports and one.ports == other.ports):
+    if one.slot == other.slot:
         return Place.SAME
-    route = fabric.route(one, other)
-    if route is not None:
-        below = [*fabric.ports_above(one), *fabric.ports_above(other)]
-        switches = {
-            port.address
-            for port in below
-            if route.component.address in (*port.ports, port.address)
-            and fabric.port_type(port) is PortType.UPSTREAM_PORT
-        }
-        return Place.PIX if len(switches) == 1 else Place.PXB
+    ours, theirs = fabric.ports_above(one), fabric.ports_above(other)
+    common = [port for port, twin in zip(ours, theirs, strict=False) if port == twin]
+    if common:
+        if ours == theirs and fabric.port_type(common[-1]) in _LINKS:
+            return Place.SAME
+        crossed = {port.address for port in (*ours, *theirs) if port not in common[:-1]}
+        kinds = [fabric.port_type(fabric.functions[address]) for address in crossed]
+        return Place.PIX if sum(kind in _COMPONENTS for kind in kinds) <= 1 else Place.PXB
     roots = {_host_bridge(one), _host_bridge(other)}
     if len(roots) == 1:
         return Place.PHB
