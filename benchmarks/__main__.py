@@ -7,6 +7,7 @@ from benchmarks.cold_boot import cold_boot
 from benchmarks.config_cycles import config_cycles
 from benchmarks.figure import table
 from benchmarks.hook import hook
+from benchmarks.paths import paths
 from benchmarks.scaling import scaling
 from benchmarks.shell_loop import shell_loop
 from benchmarks.sizes import sizes
@@ -17,6 +18,7 @@ _MEASUREMENTS = {
     "shell-loop": shell_loop,
     "sizes": sizes,
     "scaling": scaling,
+    "paths": paths,
     "start": start,
     "hook": hook,
     "cold-boot": cold_boot,

@@ -30,7 +30,7 @@ def host_of_switches(switches: int, *, vfs_per_nic: int = 0) -> Iterator[TreeHos
         host.intel_iommu("dmar0")
         group = 0
         for domain in range(switches):
-            for function in _switch(f"{domain:04x}", vfs_per_nic):
+            for function in switch_functions(f"{domain:04x}", vfs_per_nic):
                 host.add(replace(function, group=group, iommu="dmar0"))
                 group += 1
         yield host
@@ -42,7 +42,8 @@ def ports_above_nics(host: TreeHost) -> list[Path]:
     return [path / "config" for path in devices if path.name.endswith(("02:08.0", "02:0c.0"))]
 
 
-def _switch(domain: str, vfs_per_nic: int) -> Iterator[Function]:
+def switch_functions(domain: str, vfs_per_nic: int) -> Iterator[Function]:
+    """Yield one switch of such a host and what is below it, ports before that."""
     root, up = f"{domain}:00:01.0", f"{domain}:01:00.0"
     yield root_port(root)
     yield upstream_port(up, below=root)
