@@ -228,3 +228,29 @@ def test_judging_acs_costs_the_lists_and_two_words() -> None:
         (0x144, 2),
         (0x146, 2),
     ]
+
+
+@pytest.mark.parametrize("number", [0, 7, 31, 32, 63, 64, 255])
+def test_a_bit_of_the_egress_vector_is_found_in_its_word_after_the_control_register(
+    number: int,
+) -> None:
+    # PCIe r7.0, 7.7.12: at 08h, bit 0 for Port or Function Number 0; a size of 0 means 256
+    layout = port(0x0020, 0x0020).put(0x148 + number // 8, 1, 1 << number % 8)
+
+    blocked = [other for other in range(256) if found(layout).egress_blocks(other)]
+
+    assert blocked == [number]
+
+
+@pytest.mark.parametrize(
+    ("capability", "number"),
+    [
+        pytest.param(0x0820, 8, id="beyond a vector of eight bits"),
+        pytest.param(0x085F, 0, id="a function without P2P Egress Control"),
+        pytest.param(0x0020, 256, id="beyond the longest"),
+    ],
+)
+def test_a_bit_that_the_egress_vector_does_not_have_is_neither_set_nor_clear(
+    capability: int, number: int
+) -> None:
+    assert found(port(capability, 0)).egress_blocks(number) is None

@@ -120,3 +120,10 @@ def test_the_link_costs_one_register_each() -> None:
     _ = express.link_capable, express.link
 
     assert config.accesses[3:] == [(0x4C, 4), (0x52, 2)]
+
+
+@pytest.mark.parametrize("number", [0, 1, 0x80, 0xFF])
+def test_the_port_number_is_in_bits_31_to_24_of_link_capabilities(number: int) -> None:
+    capable = number << 24 | 0x00FF_FC00 | 0x0104  # everything else set, 16 lanes of 16 GT/s
+
+    assert found(function(capable=capable)).port_number == number
