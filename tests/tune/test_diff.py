@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from trees.acpi import ATSR, dmar, put_table, scope, structure
 from trees.config import ENDPOINT, ConfigBuilder
+from trees.dump import one_switch_functions
 from trees.express import Express
 from trees.fabrics import cascade, two_switches
 from trees.function import Function, downstream_port, gpu, nic, root_port, upstream_port
@@ -378,6 +379,27 @@ def test_a_vf_that_its_pf_counts_the_same_is_told_itself(tmp_path: Path) -> None
         ("0000:24:00.1", "function", "presence"),
         ("0000:24:00.2", "function", "presence"),
     }
+
+
+def test_the_vfs_of_a_pf_that_is_gone_need_no_word_of_their_own(tmp_path: Path) -> None:
+    after = TreeHost(tmp_path / "b")
+    after.intel_iommu("dmar0")
+    after.add(*one_switch_functions()[:-1])
+
+    found = told(diff(_with_vfs(2)(tmp_path / "a"), after))
+
+    gone = {each[0] for each in found if each[2] == "presence"}
+    assert gone == {NIC}
+
+
+def test_a_link_is_told_once_at_its_lower_end(tmp_path: Path) -> None:
+    after = one_switch(tmp_path / "b")
+    for address in (GPU, GPU_PORT):
+        (after.directory(address) / "current_link_width").write_text("8\n")
+
+    found = told(diff(one_switch(tmp_path / "a"), after))
+
+    assert found == {(GPU, "link", "width", "x16", "x8")}
 
 
 def test_routes_that_change_are_told_with_the_bit_that_decides(tmp_path: Path) -> None:
