@@ -108,5 +108,5 @@ def _behind_the_iommu(pair: Pair) -> str:
     without = [flow.sender for flow in flows if flow.sender.translated is False]
     if not without:
         return ""
-    named = " and ".join(str(sender.function.address) for sender in without)
-    return f"; even then the requests of {named} go through the IOMMU: {without[0].why}"
+    whose = "requests" if len(without) > 1 else f"requests of {without[0].function.address}"
+    return f"; even then {whose} go through the IOMMU: {without[0].why}"
