@@ -17,6 +17,7 @@ from pcietune.cli import (
     groups,
     kernel_args,
     mode,
+    paths,
     plan,
     profile,
     record,
@@ -56,6 +57,7 @@ app.command()(kernel_args.kernel_args)
 app.command()(firmware.firmware)
 app.command()(topo.topo)
 app.command()(groups.groups)
+app.command()(paths.paths)
 app.command()(diff.diff)
 app.command()(record.record)
 app.command(name="udev-rules")(udev_rules.udev_rules)

@@ -1,0 +1,58 @@
+"""``pcietune paths``."""
+
+from typing import Annotated
+
+import typer
+
+from pcietune.cli.options import FromOption, JsonOption, ModeOption, ProfileOption
+
+
+def paths(  # noqa: PLR0913 -- one parameter per option
+    one: Annotated[
+        str | None,
+        typer.Argument(metavar="A", help="A GPU, NIC or NVMe drive: its address, or its label."),
+    ] = None,
+    other: Annotated[str | None, typer.Argument(metavar="B", help="Another.")] = None,
+    profile: ProfileOption = None,
+    mode: ModeOption = None,
+    source: FromOption = None,
+    *,
+    vfs: Annotated[bool, typer.Option("--vfs", help="Show each virtual function by itself.")] = (
+        False
+    ),
+    isolation: Annotated[
+        bool,
+        typer.Option(
+            "--isolation",
+            help="Show instead which functions reach each other without the IOMMU, by which port.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show where the packets between GPUs, NICs and NVMe drives go, why, and what would be better.
+
+    Of two, both directions port by port, with the one change that makes them direct. With a mode
+    (by option or setting) also the routes once the profile holds. Reads, and writes nothing; exits
+    0 whatever the routes are, and 5 or 6 if something could not be read. Examples:
+
+    `pcietune paths --mode vm`
+
+    `pcietune paths NIC0 GPU2`
+
+    `pcietune paths 0000:25:00.0 0000:23:00.0 --json`
+
+    `lspci -D -nnvvv | pcietune paths --from /dev/stdin`
+
+    `pcietune paths --isolation`
+    """
+    from pcietune.cli import showing_paths
+    from pcietune.cli.following import Asked
+    from pcietune.model.profile import ModeName
+
+    asked = Asked(profile, None if mode is None else ModeName(mode), vfs)
+    if isolation:
+        showing_paths.show_isolation(source, asked, (one, other), as_json=as_json)
+    elif one is not None:
+        showing_paths.show_pair(source, asked, (one, other), as_json=as_json)
+    else:
+        showing_paths.show_all(source, asked, as_json=as_json)

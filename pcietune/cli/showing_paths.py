@@ -1,0 +1,149 @@
+"""What ``paths`` shows: all pairs, one pair, or who reaches whom without the IOMMU."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+
+from pcietune.address import PciAddress
+from pcietune.cli import show
+from pcietune.cli.following import Asked, follow, who_has
+from pcietune.cli.looking import look_over
+from pcietune.cli.progress import told
+from pcietune.errors import BadInputError, ExitCode, PcietuneError
+from pcietune.host.source import open_host
+from pcietune.model.profile import Profile
+from pcietune.report.outcome import Outcome
+from pcietune.report.paths_document import paths_document
+from pcietune.report.paths_isolation import isolation_document, isolation_lines
+from pcietune.report.paths_matrix import matrix_lines
+from pcietune.report.paths_pair import pair_lines
+from pcietune.tune.paths.isolation import view_isolation
+from pcietune.tune.paths.view import Pair, PathsView, Peer
+from pcietune.tune.view.group_warnings import group_warnings
+
+_MOST_PROBLEMS = 3  # of a dump by others than root each function is one
+
+
+def show_all(source: Sequence[Path] | None, asked: Asked, *, as_json: bool) -> NoReturn:
+    """Show all pairs of a host, and end the command."""
+    outcome = Outcome()
+    with open_host(source) as host, told(host):
+        view = follow(host, asked, outcome).view
+    if as_json:
+        show.document(paths_document(view, list(view.pairs.values())))
+    else:
+        console = Console()
+        show.lines(matrix_lines(view, console.width if console.is_terminal else None))
+    _end((*outcome.errors, *view.problems))
+
+
+def show_pair(
+    source: Sequence[Path] | None,
+    asked: Asked,
+    names: tuple[str, str | None],
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """Show one pair, and end the command.
+
+    Raises:
+        BadInputError: One of the two is no peer, or there is one only.
+    """
+    if names[1] is None:
+        raise BadInputError(
+            "one function has no way to itself", hint="name two: pcietune paths NIC0 GPU0"
+        )
+    outcome = Outcome()
+    with open_host(source) as host, told(host):
+        followed = follow(host, asked, outcome)
+    view = followed.view
+    pair = _pair(view, _peer(view, names[0]), _peer(view, names[1]))
+    if as_json:
+        show.document(paths_document(view, [pair]))
+    else:
+        show.lines(pair_lines(followed.fabric, pair))
+    _end((*outcome.errors, *view.problems))
+
+
+def show_isolation(
+    source: Sequence[Path] | None,
+    asked: Asked,
+    names: tuple[str | None, str | None],
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """Show which functions reach each other without the IOMMU, and end the command.
+
+    Raises:
+        BadInputError: A pair was named, too.
+    """
+    if names != (None, None):
+        raise BadInputError("--isolation is about all functions", hint="leave out A and B")
+    outcome = Outcome()
+    with open_host(source) as host, told(host):
+        fabric, roles = look_over(host, asked.profile, outcome)
+        trusted = frozenset(
+            a for a, role in roles.items() if outcome.match and _trusts(outcome.match.profile, role)
+        )
+        users = {address: str(user) for address, user in who_has(host, fabric).items()}
+        view = view_isolation(host, fabric, roles, trusted=trusted, users=users)
+        warnings = group_warnings(host)
+    if as_json:
+        show.document(isolation_document(view, warnings))
+    else:
+        show.lines(isolation_lines(view, warnings))
+    _end((*outcome.errors, *view.problems))
+
+
+def _trusts(profile: Profile, role: str) -> bool:
+    return any(name == role and each.trusted for name, each in profile.roles.items())
+
+
+def _peer(view: PathsView, name: str) -> Peer:
+    """Return the peer of a label or address.
+
+    Raises:
+        BadInputError: There is none.
+    """
+    for peer in view.peers:
+        if peer.label.lower() == name.lower():
+            return peer
+    try:
+        address = PciAddress.parse(name)
+    except ValueError:
+        address = None
+    for peer in view.peers:
+        if peer.function.address == address:
+            return peer
+    labels = ", ".join(peer.label for peer in view.peers) or "none"
+    raise BadInputError(
+        f"{name} is no GPU, RDMA NIC or NVMe drive of this host",
+        hint=f"it has {labels}; pcietune paths tells their addresses, --vfs those of VFs",
+    )
+
+
+def _pair(view: PathsView, one: Peer, other: Peer) -> Pair:
+    """Return what is between two peers.
+
+    Raises:
+        BadInputError: They are the same, or none of them is a GPU.
+    """
+    addresses = (one.function.address, other.function.address)
+    pair = view.pairs.get(addresses) or view.pairs.get((addresses[1], addresses[0]))
+    if pair is None:
+        what = "the same" if one == other else "no pair with a GPU"
+        raise BadInputError(f"{one.label} and {other.label} are {what}", hint="name a GPU of two")
+    return pair
+
+
+def _end(problems: Iterable[PcietuneError]) -> NoReturn:
+    """End the command: of many problems the first are told in full."""
+    every = tuple(problems)
+    for problem in every[:_MOST_PROBLEMS]:
+        show.error(problem)
+    if len(every) > _MOST_PROBLEMS:
+        show.note(f"{len(every) - _MOST_PROBLEMS} more could not be read; --json lists them")
+    show.end((), ExitCode.of_several([problem.exit_code for problem in every]))
+    raise AssertionError
