@@ -14,7 +14,10 @@ from pcietune.model.role_name import RoleName
 from pcietune.model.vfio_user import VfioUser
 from pcietune.report.outcome import Outcome
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.paths.guest_view import Guest, guest_view
+from pcietune.tune.paths.means import Transport
 from pcietune.tune.paths.pairs import Look, view_paths
+from pcietune.tune.paths.transport import transports
 from pcietune.tune.paths.view import PathsView
 from pcietune.tune.vfio_use import given_to_vfio
 
@@ -44,6 +47,8 @@ class Followed:
         audited: The host, judged; None without a profile or a mode.
         view: Its pairs.
         users: Who has functions open by VFIO; of a recording nobody.
+        guest: What it shows as a VM; None if it is none.
+        transports: By what GPUs, and NICs and GPUs, can move data; keys as of ``view.pairs``.
     """
 
     fabric: Fabric
@@ -51,6 +56,8 @@ class Followed:
     audited: Audit | None
     view: PathsView
     users: Mapping[PciAddress, VfioUser]
+    guest: Guest | None
+    transports: Mapping[tuple[PciAddress, PciAddress], Transport]
 
 
 def follow(host: SysfsHost, asked: Asked, outcome: Outcome) -> Followed:
@@ -74,7 +81,9 @@ def follow(host: SysfsHost, asked: Asked, outcome: Outcome) -> Followed:
         {address: user.maps_peers(release) for address, user in users.items()},
     )
     view = view_paths(host, fabric, roles, audited, look)
-    return Followed(fabric, roles, audited, view, users)
+    guest = guest_view(host, fabric, view.peers)
+    moved_by = transports(host, view, guest)
+    return Followed(fabric, roles, audited, view, users, guest, moved_by)
 
 
 def who_has(host: SysfsHost, fabric: Fabric) -> Mapping[PciAddress, VfioUser]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from pcietune.address import PciAddress
 from pcietune.cli import show
 from pcietune.cli.following import Asked, follow, who_has
+from pcietune.cli.judging import decided
 from pcietune.cli.looking import look_over
 from pcietune.cli.progress import told
 from pcietune.errors import BadInputError, ExitCode, PcietuneError
@@ -19,6 +20,7 @@ from pcietune.report.paths_document import paths_document
 from pcietune.report.paths_isolation import isolation_document, isolation_lines
 from pcietune.report.paths_matrix import matrix_lines
 from pcietune.report.paths_pair import pair_lines
+from pcietune.report.paths_transport import guest_lines, transport_lines, transport_table
 from pcietune.tune.paths.isolation import view_isolation
 from pcietune.tune.paths.view import Pair, PathsView, Peer
 from pcietune.tune.view.group_warnings import group_warnings
@@ -30,12 +32,16 @@ def show_all(source: Sequence[Path] | None, asked: Asked, *, as_json: bool) -> N
     """Show all pairs of a host, and end the command."""
     outcome = Outcome()
     with open_host(source) as host, told(host):
-        view = follow(host, asked, outcome).view
+        followed = follow(host, asked, outcome)
+    view = followed.view
     if as_json:
-        show.document(paths_document(view, list(view.pairs.values())))
+        pairs = list(view.pairs.values())
+        show.document(paths_document(view, pairs, followed.transports, followed.guest))
     else:
         console = Console()
         show.lines(matrix_lines(view, console.width if console.is_terminal else None))
+        show.lines(transport_table(view, followed.transports))
+        show.lines(guest_lines(followed.guest))
     _end((*outcome.errors, *view.problems))
 
 
@@ -61,9 +67,11 @@ def show_pair(
     view = followed.view
     pair = _pair(view, _peer(view, names[0]), _peer(view, names[1]))
     if as_json:
-        show.document(paths_document(view, [pair]))
+        show.document(paths_document(view, [pair], followed.transports, followed.guest))
     else:
         show.lines(pair_lines(followed.fabric, pair))
+        show.lines(transport_lines(pair, followed.transports))
+        show.lines(guest_lines(followed.guest))
     _end((*outcome.errors, *view.problems))
 
 
@@ -88,7 +96,8 @@ def show_isolation(
             a for a, role in roles.items() if outcome.match and _trusts(outcome.match.profile, role)
         )
         users = {address: str(user) for address, user in who_has(host, fabric).items()}
-        view = view_isolation(host, fabric, roles, trusted=trusted, users=users)
+        tenancy = decided(host, outcome).tenancy
+        view = view_isolation(host, fabric, roles, trusted=trusted, users=users, tenancy=tenancy)
         warnings = group_warnings(host)
     if as_json:
         show.document(isolation_document(view, warnings))

@@ -9,8 +9,10 @@ from pcietune.model.packet import PacketKind
 from pcietune.model.trace import Step, Trace
 from pcietune.registers.acs import LSPCI_NAMES
 from pcietune.report.json_text import encode
+from pcietune.report.paths_transport import TransportDocument, Transports, transport_document
 from pcietune.tune.paths.change import Change, Cure
 from pcietune.tune.paths.flow import Flow
+from pcietune.tune.paths.guest_view import Guest
 from pcietune.tune.paths.sender import Sender
 from pcietune.tune.paths.view import Pair, PathsView, Peer
 
@@ -103,6 +105,7 @@ class PairDocument(msgspec.Struct, kw_only=True, frozen=True):
     once: WaysDocument | None
     cure_forth: CureDocument | None
     cure_back: CureDocument | None
+    transport: TransportDocument | None
     notes: list[str]
 
 
@@ -114,18 +117,22 @@ class PathsDocument(msgspec.Struct, kw_only=True, frozen=True):
     mode: str | None
     peers: list[PeerDocument]
     pairs: list[PairDocument]
+    guest: list[str] | None
     notes: list[str]
     problems: list[str]
 
 
-def paths_document(view: PathsView, pairs: Sequence[Pair]) -> str:
+def paths_document(
+    view: PathsView, pairs: Sequence[Pair], transports: Transports, guest: Guest | None
+) -> str:
     """Return pairs of a host as JSON text."""
     whole = PathsDocument(
         schema=SCHEMA,
         pcietune=__version__,
         mode=view.mode,
         peers=[_peer(peer) for peer in view.peers],
-        pairs=[_pair(pair) for pair in pairs],
+        pairs=[_pair(pair, transports) for pair in pairs],
+        guest=None if guest is None else list(guest.sentences),
         notes=list(view.notes),
         problems=[str(problem) for problem in view.problems],
     )
@@ -145,8 +152,9 @@ def _peer(peer: Peer) -> PeerDocument:
     )
 
 
-def _pair(pair: Pair) -> PairDocument:
+def _pair(pair: Pair, transports: Transports) -> PairDocument:
     forth, back = pair.cures or (None, None)
+    transport = transports.get((pair.one.function.address, pair.other.function.address))
     once = None
     if pair.once is not None:
         once = WaysDocument(forth=_flow(pair.once.forth), back=_flow(pair.once.back))
@@ -158,6 +166,7 @@ def _pair(pair: Pair) -> PairDocument:
         once=once,
         cure_forth=None if forth is None else _cure(forth),
         cure_back=None if back is None else _cure(back),
+        transport=None if transport is None else transport_document(transport),
         notes=list(pair.notes),
     )
 

@@ -8,6 +8,7 @@ import msgspec
 from pcietune import __version__
 from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NotKnown
+from pcietune.model.settings import Tenancy
 from pcietune.report.class_names import class_name
 from pcietune.report.json_text import encode
 from pcietune.tune.paths.isolation import Isolation
@@ -20,6 +21,10 @@ _APART_BY = {
     Claim.VMS: "these are different VMs'",
     Claim.GROUPS: "their IOMMU groups say that they are apart",
     Claim.NOT_KNOWN: "whether they may go to different VMs is not known",
+}
+_TENANCY = {
+    Tenancy.SINGLE: "all of them are one tenant's, as the settings have it (tenancy: single)",
+    Tenancy.SHARED: "NOT all of them are one tenant's, as the settings have it (tenancy: shared)",
 }
 _LIES = (
     "only by a lie, requests marked as translated that no IOMMU ever saw, do these reach others; "
@@ -62,6 +67,7 @@ class IsolationDocument(msgspec.Struct, kw_only=True, frozen=True):
     schema: int
     pcietune: str
     iommu: bool | None
+    tenancy: str
     functions: int
     warnings: list[str]
     reaches: list[ReachDocument]
@@ -76,6 +82,7 @@ def isolation_document(view: Isolation, warnings: Iterable[str]) -> str:
         schema=SCHEMA,
         pcietune=__version__,
         iommu=view.iommu,
+        tenancy=view.tenancy,
         functions=len(view.owners),
         warnings=list(warnings),
         reaches=[_reach_document(view, reach) for reach in view.reaches],
@@ -102,6 +109,7 @@ def isolation_lines(view: Isolation, warnings: Iterable[str]) -> Iterator[str]:
         yield from _who(view, reach)
     if view.lies:
         yield _LIES
+        yield f"  {_TENANCY[view.tenancy]}"
     for reach in view.lies:
         yield f"  {_where(reach)}; {_APART_BY[reach.claim]}"
         yield from (f"  {line}" for line in _who(view, reach, lie=True))

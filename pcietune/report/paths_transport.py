@@ -6,8 +6,9 @@ from itertools import groupby
 import msgspec
 
 from pcietune.address import PciAddress
+from pcietune.tune.paths.guest_view import Guest
 from pcietune.tune.paths.means import Better, Transport
-from pcietune.tune.paths.view import PathsView, PeerKind
+from pcietune.tune.paths.view import Pair, PathsView, PeerKind
 
 Transports = Mapping[tuple[PciAddress, PciAddress], Transport]
 
@@ -49,8 +50,18 @@ def transport_document(transport: Transport) -> TransportDocument:
     )
 
 
-def transport_lines(transport: Transport) -> Iterator[str]:
-    """Yield what one pair's data goes by, and why by nothing better."""
+def guest_lines(guest: Guest | None) -> Iterator[str]:
+    """Yield what is to be said of a VM; nothing if it is none."""
+    if guest is not None:
+        yield from (f"note  {sentence}" for sentence in guest.sentences)
+
+
+def transport_lines(pair: Pair, transports: Transports) -> Iterator[str]:
+    """Yield what one pair's data goes by, and why by nothing better; nothing of a drive."""
+    transport = transports.get((pair.one.function.address, pair.other.function.address))
+    if transport is None:
+        return
+    yield ""
     yield f"transport  {transport.means}: {transport.bandwidth}"
     yield from (f"  {_better(each)}" for each in transport.better)
     yield from (f"  not known here: {text}" for text in transport.not_known)
@@ -64,7 +75,7 @@ def transport_table(view: PathsView, transports: Transports) -> Iterator[str]:
         key=lambda found: (_ORDER.index(found[0].one.kind), found[1].means, found[1].bandwidth),
     )
     if told:
-        yield _TITLE
+        yield from ("", _TITLE)
     for kind, of_kind in groupby(told, lambda found: found[0].one.kind):
         pairs = list(of_kind)
         alike = groupby(pairs, lambda found: (found[1].means, found[1].bandwidth))

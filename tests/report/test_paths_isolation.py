@@ -11,6 +11,7 @@ from tune.faults import all_ones
 from tune.judged import GPU, NIC, NIC_PORT, opened
 
 from pcietune.address import PciAddress
+from pcietune.model.settings import Tenancy
 from pcietune.report.paths_isolation import (
     IsolationDocument,
     isolation_document,
@@ -82,6 +83,7 @@ def test_a_lie_is_told_apart_with_whether_a_function_is_trusted(
 
     assert lines == [
         NOBODY_PARTS,
+        "  all of them are one tenant's, as the settings have it (tenancy: single)",
         f"  {NIC_PORT}: DirectTrans+; their IOMMU groups say that they are apart",
         f"      {NIC}  15b3:101b  Infiniband controller  group 5  {said}",
         "    reaches",
@@ -91,6 +93,12 @@ def test_a_lie_is_told_apart_with_whether_a_function_is_trusted(
             "another of another IOMMU group without it"
         ),
     ]
+
+
+def test_tenants_that_share_a_switch_are_called_out(tmp_path: Path) -> None:
+    view = replace(_view(_host(tmp_path, DIRECT)), tenancy=Tenancy.SHARED)
+
+    assert list(isolation_lines(view, []))[1].strip().startswith("NOT all of them are one tenant's")
 
 
 def test_what_could_not_be_read_is_never_said_to_be_apart(tmp_path: Path) -> None:

@@ -4,15 +4,18 @@ import msgspec
 from trees.fabrics import two_switches
 from trees.machines import one_switch
 from tune.judged import GPU, NIC, opened
+from tune.paths_hosts import pair, undescribed
 
 from pcietune.model.profile import ModeName
 from pcietune.report.paths_transport import (
     TransportDocument,
+    guest_lines,
     transport_document,
     transport_lines,
     transport_table,
 )
 from pcietune.tune.match.survey import survey
+from pcietune.tune.paths.guest_view import Guest
 from pcietune.tune.paths.means import Better, Means, Transport
 from pcietune.tune.paths.pairs import Look, view_paths
 from pcietune.tune.paths.transport import transports
@@ -26,14 +29,24 @@ TRANSPORT = Transport(
 )
 
 
-def test_a_pair_says_what_it_can_count_on_and_why_nothing_better() -> None:
-    assert list(transport_lines(TRANSPORT)) == [
+def test_a_pair_says_what_it_can_count_on_and_why_nothing_better(tmp_path: Path) -> None:
+    found = pair(undescribed(one_switch(tmp_path)), NIC, GPU)
+    key = (found.one.function.address, found.other.function.address)
+
+    assert list(transport_lines(found, {key: TRANSPORT})) == [
+        "",
         "transport  shared memory: 20 GB/s",
         "  not NVLink, 600 GB/s: no partition",
         "  not PCIe peer-to-peer, half: a VM",
         "  not known here: whether links are up: nvidia-smi nvlink -s",
         "  measure it",
     ]
+    assert list(transport_lines(found, {})) == []
+
+
+def test_a_vm_is_told_of_in_notes() -> None:
+    assert list(guest_lines(Guest("x", ("one", "two"), {}))) == ["note  one", "note  two"]
+    assert list(guest_lines(None)) == []
 
 
 def test_the_document_holds_the_same() -> None:
@@ -52,7 +65,8 @@ def test_pairs_that_are_alike_are_told_together(tmp_path: Path) -> None:
     lines = list(transport_table(view, transports(host, view)))
     heads = [line for line in lines if line.startswith(("  GPU to", "  NIC to"))]
 
-    assert lines[0] == "Transport: what collective libraries can count on"
+    assert lines[0] == ""
+    assert lines[1] == "Transport: what collective libraries can count on"
     assert [head.partition(":")[0] for head in heads] == [
         "  GPU to GPU  shared memory  1 pair",
         "  NIC to GPU  GPUDirect RDMA  4 pairs",

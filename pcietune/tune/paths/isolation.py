@@ -18,6 +18,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.packet import AddressSpace, Packet, PacketKind
 from pcietune.model.port_controls import PortControls
 from pcietune.model.route import ControlsOf, trace
+from pcietune.model.settings import Tenancy
 from pcietune.model.trace import Outcome
 from pcietune.tune.audit.isolation import Opening, read_openings
 from pcietune.tune.paths.controls import ControlsReader
@@ -43,6 +44,7 @@ class Isolation:
         not_known: Who may, since a register could not be read; never taken for apart.
         trusted: Functions that the profile trusts not to lie.
         iommu: Whether the host has IOMMU groups at all; None if not known.
+        tenancy: Whether functions below one switch may serve several tenants.
         problems: What kept registers from being read.
     """
 
@@ -53,6 +55,7 @@ class Isolation:
     not_known: tuple[Reach, ...]
     trusted: AbstractSet[PciAddress]
     iommu: bool | None
+    tenancy: Tenancy
     problems: tuple[PcietuneError, ...]
 
 
@@ -63,6 +66,7 @@ def view_isolation(
     *,
     trusted: AbstractSet[PciAddress] = frozenset(),
     users: Mapping[PciAddress, str] = _NO_USERS,
+    tenancy: Tenancy = Tenancy.SINGLE,
 ) -> Isolation:
     """Return how far functions are apart that could reach each other without the IOMMU.
 
@@ -74,6 +78,7 @@ def view_isolation(
         trusted: Functions that the profile trusts not to lie; their VFs are as they are.
         users: The VM, or other user of VFIO, that has a function open; without those that nobody
             has, or of which it is not known.
+        tenancy: Whether functions below one switch may serve several tenants.
     """
     problems: list[PcietuneError] = []
     owners: dict[PciAddress, Owner] = {}
@@ -103,6 +108,7 @@ def view_isolation(
         not_known=joined(unread),
         trusted={a for a in owners if a in trusted or parents.get(a) in trusted},
         iommu=None if groups is None else bool(groups),
+        tenancy=tenancy,
         problems=tuple(dict.fromkeys((*problems, *reader.problems))),
     )
 
