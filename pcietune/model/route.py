@@ -128,9 +128,9 @@ class _Ways:
     def in_a_switch(self, port: PciFunction) -> bool:
         """Return whether a port is a switch's.
 
-        A root complex translates first, and looks up the peer by what comes out of that, as the
-        specification of Intel VT-d demands: so no control of a root port matters to a request that
-        it translates. Of what it does not translate, ReqRedir of a root port changes no outcome:
+        A root complex translates first, and looks up the peer by what comes out of that (Intel VT-d
+        r3.1, 3.16; other IOMMUs are taken to do so, too): so no control of a root port matters to a
+        request that it translates. Of what it does not translate, ReqRedir of a root port changes no outcome:
         it goes through the root complex either way.
         """
         return self._fabric.port_type(port) is PortType.DOWNSTREAM_PORT
@@ -195,7 +195,7 @@ def _at(
     if step.decision is Decision.UP and index == ways.depth and ways.part_in_a_switch:
         return between_peers(port, controls_of(port), packet, ways.peers[1])
     decodes = ways.in_a_switch(port) or not _translates(packet)
-    if step.decision is Decision.UP and index < ways.depth and redirected and decodes:
+    if step.decision is Decision.UP and redirected and decodes:
         return coming_back(port, controls_of(port), packet)
     return step
 
