@@ -130,8 +130,8 @@ class _Ways:
 
         A root complex translates first, and looks up the peer by what comes out of that (Intel VT-d
         r3.1, 3.16; other IOMMUs are taken to do so, too): so no control of a root port matters to a
-        request that it translates. Of what it does not translate, ReqRedir of a root port changes no outcome:
-        it goes through the root complex either way.
+        request that it translates. Of what it does not translate, ReqRedir of a root port changes
+        no outcome: it goes through the root complex either way.
         """
         return self._fabric.port_type(port) is PortType.DOWNSTREAM_PORT
 
