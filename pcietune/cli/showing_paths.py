@@ -21,7 +21,7 @@ from pcietune.report.paths_isolation import isolation_document, isolation_lines
 from pcietune.report.paths_matrix import matrix_lines
 from pcietune.report.paths_pair import pair_lines
 from pcietune.report.paths_transport import guest_lines, transport_lines, transport_table
-from pcietune.tune.paths.isolation import view_isolation
+from pcietune.tune.paths.isolation import Known, view_isolation
 from pcietune.tune.paths.view import Pair, PathsView, Peer
 from pcietune.tune.view.group_warnings import group_warnings
 
@@ -96,8 +96,8 @@ def show_isolation(
             a for a, role in roles.items() if outcome.match and _trusts(outcome.match.profile, role)
         )
         users = {address: str(user) for address, user in who_has(host, fabric).items()}
-        tenancy = decided(host, outcome).tenancy
-        view = view_isolation(host, fabric, roles, trusted=trusted, users=users, tenancy=tenancy)
+        known = Known(trusted, users, decided(host, outcome).tenancy)
+        view = view_isolation(host, fabric, roles, known)
         warnings = group_warnings(host)
     if as_json:
         show.document(isolation_document(view, warnings))

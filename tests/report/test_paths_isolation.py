@@ -18,7 +18,7 @@ from pcietune.report.paths_isolation import (
     isolation_lines,
 )
 from pcietune.tune.match.survey import survey
-from pcietune.tune.paths.isolation import Isolation, view_isolation
+from pcietune.tune.paths.isolation import Isolation, Known, view_isolation
 
 VFS = 3
 OPEN = (ACS_CAPABLE, 0)
@@ -35,7 +35,7 @@ def _view(tree: TreeHost, *, trusted: bool = False, vm: str | None = None) -> Is
     nic, gpu = PciAddress.parse(NIC), PciAddress.parse(GPU)
     users = {} if vm is None else {nic: vm, gpu: "qemu (pid 1)"}
     believed = frozenset({nic} if trusted else ())
-    return view_isolation(host, fabric, [nic, gpu], trusted=believed, users=users)
+    return view_isolation(host, fabric, [nic, gpu], Known(believed, users))
 
 
 def _lines(tree: TreeHost, *, trusted: bool = False, vm: str | None = None) -> list[str]:

@@ -28,7 +28,7 @@ from pcietune.model.function import PciFunction
 from pcietune.registers.acs import AcsControl
 from pcietune.tune.audit.isolation import Opening, reach_each_other, read_openings
 from pcietune.tune.match.survey import survey
-from pcietune.tune.paths.isolation import Isolation, view_isolation
+from pcietune.tune.paths.isolation import Isolation, Known, view_isolation
 from pcietune.tune.paths.ownership import Claim
 from pcietune.tune.paths.reach import Reach
 
@@ -53,8 +53,10 @@ def _isolation(
         host,
         fabric,
         _addresses(GPU, NIC),
-        trusted=_addresses(*trusted),
-        users={PciAddress.parse(address): vm for address, vm in (users or {}).items()},
+        Known(
+            _addresses(*trusted),
+            {PciAddress.parse(address): vm for address, vm in (users or {}).items()},
+        ),
     )
 
 

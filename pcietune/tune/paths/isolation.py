@@ -7,7 +7,7 @@ port by port, for functions that must be apart; where VMs are not known, IOMMU g
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 from pcietune.address import PciAddress
@@ -29,7 +29,25 @@ from pcietune.tune.vfio_use import ISOLATION
 _HONEST = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL)
 _LIE = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL, translated=True)
 _KNOWN_TO_ISOLATE = PortControls(ISOLATION, ISOLATION, present=False)
-_NO_USERS: Mapping[PciAddress, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of functions beside what registers and sysfs say.
+
+    Attributes:
+        trusted: Those that the profile trusts not to lie; their VFs are as they are.
+        users: The VM, or other user of VFIO, that has one open; without those that nobody has, or
+            of which it is not known.
+        tenancy: Whether functions below one switch may serve several tenants.
+    """
+
+    trusted: AbstractSet[PciAddress] = frozenset()
+    users: Mapping[PciAddress, str] = field(default_factory=dict)
+    tenancy: Tenancy = Tenancy.SINGLE
+
+
+NOTHING_KNOWN = Known()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +81,7 @@ def view_isolation(
     host: HostAccess,
     fabric: Fabric,
     about: Iterable[PciAddress],
-    *,
-    trusted: AbstractSet[PciAddress] = frozenset(),
-    users: Mapping[PciAddress, str] = _NO_USERS,
-    tenancy: Tenancy = Tenancy.SINGLE,
+    known: Known = NOTHING_KNOWN,
 ) -> Isolation:
     """Return how far functions are apart that could reach each other without the IOMMU.
 
@@ -75,10 +90,7 @@ def view_isolation(
         fabric: Its functions, with port types for all bridges.
         about: GPUs and NICs: all endpoints are looked at that share a root port, or a slot of a
             root bus, with one; all below bridges if there are none.
-        trusted: Functions that the profile trusts not to lie; their VFs are as they are.
-        users: The VM, or other user of VFIO, that has a function open; without those that nobody
-            has, or of which it is not known.
-        tenancy: Whether functions below one switch may serve several tenants.
+        known: What is known beside.
     """
     problems: list[PcietuneError] = []
     owners: dict[PciAddress, Owner] = {}
@@ -91,7 +103,7 @@ def view_isolation(
             problems.append(vanished)
             continue
         present.append(function)
-        owners[function.address] = Owner(users.get(function.address), state.group)
+        owners[function.address] = Owner(known.users.get(function.address), state.group)
         if state.physical_function is not None:
             parents[function.address] = state.physical_function
     found = list(read_openings(host, fabric, present))
@@ -106,9 +118,9 @@ def view_isolation(
         reaches=joined(outright),
         lies=joined(by_lie),
         not_known=joined(unread),
-        trusted={a for a in owners if a in trusted or parents.get(a) in trusted},
+        trusted={a for a in owners if a in known.trusted or parents.get(a) in known.trusted},
         iommu=None if groups is None else bool(groups),
-        tenancy=tenancy,
+        tenancy=known.tenancy,
         problems=tuple(dict.fromkeys((*problems, *reader.problems))),
     )
 
