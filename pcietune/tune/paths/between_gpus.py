@@ -44,7 +44,7 @@ _PROVE = (
 def between_gpus(pair: Pair, surroundings: Surroundings) -> Transport:
     """Return what a pair of GPUs can count on."""
     one, other = pair.one.function, pair.other.function
-    links = links_between(one, other, surroundings.functions)
+    links = links_between(one, other, nvswitches=surroundings.nvswitches)
     in_a_vm = surroundings.in_a_vm or is_for_a_vm(pair)
     if links.tie in (Tie.SWITCHES, Tie.BOARD) and not in_a_vm:
         return Transport(Means.NVLINK, _by_nvlink(links), not_known=(_STATE,))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pcietune.address import PciAddress
-from pcietune.model.function import PciFunction
 from pcietune.model.packet import AddressSpace
 from pcietune.model.trace import Outcome, Trace
 from pcietune.tune.paths.place import Place
@@ -68,14 +67,14 @@ class Surroundings:
     """What of a host decides beside a pair's own ways.
 
     Attributes:
-        functions: All of its functions.
-        gpus: How many of them are GPUs.
+        nvswitches: Whether any NVSwitch is a function of it.
+        gpus: How many GPUs it has.
         amd: Whether its IOMMUs, and so its processors, are AMD's.
         in_a_vm: Whether it is a VM itself.
         cliques: The clique of each GPU for which a hypervisor vouches.
     """
 
-    functions: Sequence[PciFunction]
+    nvswitches: bool
     gpus: int
     amd: bool = False
     in_a_vm: bool = False

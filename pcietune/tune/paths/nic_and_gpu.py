@@ -16,7 +16,7 @@ from pcietune.tune.paths.means import (
     why_it_fails,
     why_not_followed,
 )
-from pcietune.tune.paths.nvlink import NVIDIA, is_nvswitch
+from pcietune.tune.paths.nvlink import NVIDIA
 from pcietune.tune.paths.view import Pair
 
 _COPIED = "what copies through memory leave; not estimated"
@@ -65,8 +65,7 @@ def _why_too_far(pair: Pair, surroundings: Surroundings) -> str | None:
 
 
 def _by_another_gpu(pair: Pair, surroundings: Surroundings) -> list[str]:
-    tied = any(map(is_nvswitch, surroundings.functions)) and not is_for_a_vm(pair)
-    if pair.place in NEAR or not tied:
+    if pair.place in NEAR or not surroundings.nvswitches or is_for_a_vm(pair):
         return []
     return ["NCCL may go by NVLink to a GPU beside the NIC instead, which it calls PXN"]
 

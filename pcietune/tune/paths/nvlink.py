@@ -4,7 +4,6 @@ PCI shows which links a product has, never whether they are up. Ids are of pci.i
 the vendor's data sheets.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -64,13 +63,13 @@ def is_nvswitch(function: PciFunction) -> bool:
     return (function.vendor, function.device_class) == (NVIDIA, _OTHER_BRIDGE)
 
 
-def links_between(one: PciFunction, other: PciFunction, beside: Iterable[PciFunction]) -> Links:
+def links_between(one: PciFunction, other: PciFunction, *, nvswitches: bool) -> Links:
     """Return what ties two GPUs.
 
     Args:
         one: A GPU.
         other: Another.
-        beside: All functions of the host.
+        nvswitches: Whether their host has NVSwitches among its functions.
     """
     if NVIDIA not in (one.vendor, other.vendor):
         return Links(Tie.NOT_KNOWN)
@@ -82,7 +81,7 @@ def links_between(one: PciFunction, other: PciFunction, beside: Iterable[PciFunc
     if one.device != other.device:
         return Links(Tie.NOT_KNOWN)
     links = both[0]
-    if links.tie in (Tie.BOARD, Tie.NOT_KNOWN) and any(map(is_nvswitch, beside)):
+    if links.tie in (Tie.BOARD, Tie.NOT_KNOWN) and nvswitches:
         return Links(Tie.SWITCHES, links.bandwidth)
     return links
 

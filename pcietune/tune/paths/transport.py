@@ -9,6 +9,7 @@ from pcietune.tune.paths.between_gpus import between_gpus
 from pcietune.tune.paths.guest_view import Guest
 from pcietune.tune.paths.means import Surroundings, Transport
 from pcietune.tune.paths.nic_and_gpu import nic_and_gpu
+from pcietune.tune.paths.nvlink import is_nvswitch
 from pcietune.tune.paths.view import PathsView, PeerKind
 
 
@@ -24,7 +25,7 @@ def transports(
     """
     units = host.platform().iommu_units.values()
     surroundings = Surroundings(
-        functions=host.functions(),
+        nvswitches=any(map(is_nvswitch, host.functions())),
         gpus=len(view.of_kind(PeerKind.GPU)),
         amd=any(unit.kind is IommuKind.AMD for unit in units),
         in_a_vm=guest is not None,
