@@ -8,6 +8,7 @@ from pcietune.model.trace import Decision, Outcome, Step
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 
 _ControlsOf = Callable[[PciFunction], PortControls]
+_COMPLETION = AcsControl.P2P_COMPLETION_REDIRECT
 
 
 def redirecting(steps: Sequence[Step]) -> Step | None:
@@ -24,6 +25,8 @@ def reason(outcome: Outcome, last: Step, steps: Sequence[Step], controls_of: _Co
         return _why_unknown(last, name, controls_of)
     if outcome is Outcome.VIA_ROOT_COMPLEX:
         return _why_up(steps)
+    if outcome is Outcome.DIRECT and last.on and last.control is _COMPLETION:
+        return f"turned where the two ways part: {name} lets pass what has Relaxed Ordering"
     return {
         Outcome.DIRECT: "turned where the two ways part" + (f": {name}" if name else ""),
         Outcome.TURNED_ABOVE: f"redirected below, and turned here past the IOMMU: {name}",

@@ -36,6 +36,9 @@ _DECIDED = {
     Decision.DOWN: "passes it down",
 }
 
+_HARD_WIRED = (Decision.REDIRECTED, Decision.FORWARDED)
+"""What a port without the control does as if that were on (``PortControls.on_or_hard_wired``)."""
+
 _ADDRESSES = {
     AddressSpace.PHYSICAL: "by a physical address",
     AddressSpace.KERNEL: "by an I/O virtual address of the kernel's",
@@ -57,7 +60,10 @@ def control_of(step: Step, packet: Packet) -> str:
     """
     if step.control is None:
         return ""
-    sign = " not known" if step.on is None else "+" if step.on else "-"
+    if step.on is False and step.decision in _HARD_WIRED:
+        sign = " hard-wired"
+    else:
+        sign = " not known" if step.on is None else "+" if step.on else "-"
     name = f"{LSPCI_NAMES[step.control]}{sign}"
     goes_up = step.decision in (Decision.REDIRECTED, Decision.UP)
     if packet.translated and goes_up and step.control is not AcsControl.TRANSLATION_BLOCKING:

@@ -93,6 +93,15 @@ def test_data_with_relaxed_ordering_is_never_redirected() -> None:
     assert in_a_switch(RELAXED, VIRTUALISED).outcome is Outcome.DIRECT
 
 
+def test_it_is_told_that_relaxed_ordering_is_what_completion_redirect_lets_pass() -> None:
+    relaxed = in_a_switch(RELAXED, ISOLATED)
+    never = in_a_switch(RELAXED, ISOLATED, gpu=BARE)
+
+    parted = "turned where the two ways part: "
+    assert relaxed.reason == f"{parted}CmpltRedir+ lets pass what has Relaxed Ordering"
+    assert never.reason == f"{parted}CmpltRedir-"
+
+
 def test_data_is_direct_where_the_gpus_port_has_no_completion_redirect() -> None:
     # Data Direct: xx101x1 at the GPU, xx110x1 at the NIC
     assert in_a_switch(DATA, 0b0011001, 0b0010101).outcome is Outcome.DIRECT
