@@ -15,6 +15,7 @@ DEVICES = "sys/bus/pci/devices"
 _BUSES = "sys/bus"
 
 _NO_VENDOR, _NO_CLASS = 0xFFFF, 0xFFFFFF  # of what does not answer; the kernel lists no such
+_UNTOLD_CLASS = 0xFFFF  # base class and sub-class, of a text that does not tell them
 _TRY = "dump it with lspci -D -nn -xxxx, which prints its IDs"
 _TELL = "add what lspci -D -nn prints, or better lspci -D -nn -xxxx as root"
 _ROOT_BUS = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
@@ -47,7 +48,7 @@ def list_functions(files: HostFiles) -> Listing:
     functions: list[PciFunction] = []
     paths: dict[PciAddress, str] = {}
     problems: list[str] = []
-    untold: list[str] = []  # what a function is, as by lspci -t
+    untold: list[str] = []  # what a function is, as by lspci -t, or -vvv with names not known
     if not files.exists(_BUSES):
         problems.append(f"/{_BUSES} is missing, so no function can be seen: is /sys mounted?")
     for name in files.names(DEVICES):
@@ -60,10 +61,12 @@ def list_functions(files: HostFiles) -> Listing:
         if function is not None:
             functions.append(function)
             paths[function.address] = path
-            if function.class_code == _NO_CLASS and not files.exists(f"{path}/config"):
-                untold.append(name)
-            elif (function.vendor, function.class_code) == (_NO_VENDOR, _NO_CLASS):
-                problems.append(f"{name} reads as all ones, so what it is is not known: {_TRY}")
+            if function.device_class == _UNTOLD_CLASS:
+                ones = (function.vendor, function.class_code) == (_NO_VENDOR, _NO_CLASS)
+                if ones and files.exists(f"{path}/config"):
+                    problems.append(f"{name} reads as all ones, so what it is is not known: {_TRY}")
+                else:
+                    untold.append(name)
         elif files.exists(link):
             problems.append(f"/{link} is not what the kernel makes of a PCI function")
     if untold:

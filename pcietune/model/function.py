@@ -6,6 +6,7 @@ from pcietune.address import PciAddress
 from pcietune.model.location import location
 from pcietune.model.not_known import NotKnown
 
+_NOT_TOLD = 0xFFFF  # of a text without them; no function that answers has such an ID
 _PCI_BRIDGE = 0x0604
 _HOST_BRIDGE = 0x0600
 
@@ -17,8 +18,8 @@ class PciFunction:
     Attributes:
         address: Its address now.
         ports: Addresses of the bridges above it, root port first; empty on a root bus.
-        vendor: Vendor ID, 16 bits.
-        device: Device ID, 16 bits.
+        vendor: Vendor ID, 16 bits; ffff where a text does not tell it.
+        device: Device ID, 16 bits; ffff where a text does not tell it.
         subsystem_vendor: Subsystem Vendor ID, 16 bits.
         subsystem_device: Subsystem ID, 16 bits.
         class_code: Base class, sub-class and programming interface, 24 bits.
@@ -36,8 +37,13 @@ class PciFunction:
 
     @property
     def id(self) -> str:
-        """Vendor and Device ID as lspci -n has them: ``10de:20f3``."""
-        return f"{self.vendor:04x}:{self.device:04x}"
+        """Vendor and Device ID as lspci -n has them, ``10de:20f3``; ``????`` where not told."""
+        return f"{_id(self.vendor)}:{_id(self.device)}"
+
+    @property
+    def is_id_told(self) -> bool:
+        """Whether Vendor and Device ID are known, so that profiles may go by them."""
+        return _NOT_TOLD not in (self.vendor, self.device)
 
     @property
     def location(self) -> str:
@@ -63,6 +69,10 @@ class PciFunction:
     def slot(self) -> tuple[int, int, int]:
         """Domain, Bus and Device Number: what all functions of one device share."""
         return (self.address.domain, self.address.bus, self.address.device)
+
+
+def _id(number: int) -> str:
+    return "????" if number == _NOT_TOLD else f"{number:04x}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,19 @@ class Acs(CapabilityRegisters):
         return bool(self._config.untold(self.offset + _CAPABILITY))
 
     @property
+    def told_capability(self) -> str:
+        """ACS Capability for people: in hex, or by names where only bits with names are known."""
+        return self._told(self.capability)
+
+    @property
+    def told_control(self) -> str:
+        """ACS Control for people, like ``told_capability``."""
+        return self._told(self.control)
+
+    def _told(self, word: int) -> str:
+        return " ".join(lspci_controls(word)) if self.is_told_in_part else f"{word:#06x}"
+
+    @property
     def enhanced(self) -> AcsEnhancedControls | None:
         """What bits 12:7 of ACS Control say; None without the ACS Enhanced Capability.
 

@@ -78,15 +78,21 @@ def _driver(driver: str | NotKnown | None) -> str:
 
 
 def _acs(acs: AcsRegisters) -> str:
+    if acs.in_part:
+        return f"{_in_part('ACSCap', acs.capability)} {_in_part('ACSCtl', acs.control)}"
     direct = lspci_controls(acs.control)[-1]
     parts = [f"ACSCap {acs.capability:#06x} ACSCtl {acs.control:#06x} {direct}"]
-    if acs.in_part:
-        parts.append("bits 15:7 not known")
     if acs.enhanced is not None:
         parts.append(_enhanced(acs.enhanced))
     if acs.egress_vector_size is not None:
         parts.append(f"EgressVectorSize {acs.egress_vector_size}")
     return " ".join(parts)
+
+
+def _in_part(register: str, word: int) -> str:
+    """Return what is known of a word of which a text names bits 6:0: those that are set."""
+    on = [name.removesuffix("+") for name in lspci_controls(word) if name.endswith("+")]
+    return f"{register} {'+'.join(on)}+" if on else f"{register} none of bits 6:0"
 
 
 def _enhanced(controls: AcsEnhancedControls) -> str:

@@ -149,8 +149,9 @@ def _not_known(node: Node) -> list[str]:
 
 
 def _fill_acs(document: NodeDocument, acs: AcsRegisters) -> None:
-    document.acs_capability = _word(acs.capability)
-    document.acs_control = _word(acs.control)
+    if not acs.in_part:
+        document.acs_capability = _word(acs.capability)
+        document.acs_control = _word(acs.control)
     document.acs_bits = list(lspci_controls(acs.control))
     document.acs_egress_vector_size = acs.egress_vector_size
     if acs.enhanced is not None:
@@ -165,7 +166,8 @@ def _fill_enhanced(document: NodeDocument, controls: AcsEnhancedControls) -> Non
 
 
 def _fill_ats(document: NodeDocument, ats: AtsRegisters) -> None:
-    document.ats_capability = _word(ats.capability)
+    if ats.page_aligned_request is not None:
+        document.ats_capability = _word(ats.capability)
     document.ats_control = _word(ats.control)
     document.ats_enabled = ats.enabled
     document.ats_page_aligned_request = ats.page_aligned_request

@@ -26,8 +26,8 @@ _IDS_OF_A_VF = b"\xff" * _IDS_SIZE
 _LINES_BEFORE = 1000  # a log's, before the first line that tells what it is
 
 ACCEPTED = (
-    "--from takes: an archive or directory of pcietune record, lspci -D -xxxx or -nnvvv, lspci -tvnn, "
-    "find /sys/kernel/iommu_groups -type l, /proc/cmdline, dmesg, uname -r"
+    "--from takes: an archive or directory of pcietune record, lspci -D -xxxx or -nnvvv, "
+    "lspci -tvnn, find /sys/kernel/iommu_groups -type l, /proc/cmdline, dmesg, uname -r"
 )
 
 

@@ -11,6 +11,7 @@ from pcietune.host.dumps.host_texts import HostTexts
 from pcietune.host.dumps.lspci_dump import DumpedFunction
 from pcietune.host.dumps.topology import ports_above, vf_device_id, virtual_functions
 from pcietune.host.dumps.tree_places import check_places
+from pcietune.host.dumps.verbose.unprinted import settle_unprinted
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS
 from pcietune.host.platform import CMDLINE, OSRELEASE
@@ -63,6 +64,7 @@ def _paths(texts: HostTexts) -> Mapping[PciAddress, str]:
     """Return the directory of each function, as the kernel names it."""
     paths = {}
     above = ports_above(texts.functions.values())
+    settle_unprinted(texts.functions, above)
     check_places(texts.tree, above)
     for address, ports in above.items():
         top = ports[0] if ports else address

@@ -57,8 +57,7 @@ def _judge(
     # What is not spelled out is left as it is: how firmware had it is not known.
     mask = asked.mask.value
     word = control & ~mask | asked.flags.value & mask
-    wanted = Value(f"ACSCtl {word:#06x} by {asked.text}", f"{word:#06x}", lspci_controls(word))
-    found = Value(f"ACSCtl {control:#06x}", f"{control:#06x}", lspci_controls(control))
+    wanted, found = _value(acs, word, f" by {asked.text}"), _value(acs, control)
     if not differing:
         return Finding(ID, subject, Severity.WARNING, State.PASS, found, wanted, "")
     names = " ".join(
@@ -67,6 +66,14 @@ def _judge(
     why, remedy = _why(port, acs, asked, semantics)
     reason = f"{names} is not what {asked.text} asks for: {why}"
     return Finding(ID, subject, Severity.WARNING, State.FAIL, found, wanted, reason, remedy)
+
+
+def _value(acs: Acs, word: int, behind: str = "") -> Value:
+    """Return a word of ACS Control; without its number where a text tells only bits with names."""
+    names = lspci_controls(word)
+    if acs.is_told_in_part:
+        return Value(f"ACSCtl {' '.join(names)}{behind}", None, names)
+    return Value(f"ACSCtl {word:#06x}{behind}", f"{word:#06x}", names)
 
 
 def _differing(acs: Acs, asked: AskedOfPort) -> AcsControl:

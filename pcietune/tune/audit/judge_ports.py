@@ -90,13 +90,13 @@ def _judge(
     else:
         on = want.control in acs.enabled
         offered = want.control in acs.supported
-        found = _word(acs.control, want.control, on=on)
+        found = _word(acs, want.control, on=on)
         fulfilled = on == want.on or (
             want.on and not offered and want.control not in _NEVER_ASSUMED
         )
         reason = ""
         if on != want.on:
-            word = f"{acs.capability:#06x}"
+            word = acs.told_capability
             reason = f"not offered by ACS Capability {word}: hard-wired to the safe behaviour"
         elif not want.on and want.control in _REDIRECTING:
             reason = "redirects nothing here"
@@ -109,7 +109,7 @@ def _judge(
         state = State.FAIL
         reason = failing_reason(host, fabric, requirement, acs)
         remedy = failing_remedy(host, requirement, acs)
-    wanted_word = None if acs is None else _merged(acs.control, want)
+    wanted_word = None if acs is None or acs.is_told_in_part else _merged(acs.control, want)
     return Finding(
         id=_finding_id(requirement),
         subject=Subject.of(port),
@@ -132,9 +132,11 @@ def _finding_id(requirement: PortRequirement) -> str:
     return f"port.{requirement.place}.{LSPCI_NAMES[requirement.want.control]}"
 
 
-def _word(control: int, asked: AcsControl, *, on: bool) -> Value:
-    text = f"{AcsWant(asked, on)} in ACSCtl {control:#06x}"
-    return Value(text, f"{control:#06x}", lspci_controls(control))
+def _word(acs: Acs, asked: AcsControl, *, on: bool) -> Value:
+    """Return what was found; its value is None where a text tells only the bits that have names."""
+    value = None if acs.is_told_in_part else acs.told_control
+    text = f"{AcsWant(asked, on)} in ACSCtl {acs.told_control}"
+    return Value(text, value, lspci_controls(acs.control))
 
 
 def _merged(control: int, want: AcsWant) -> str:

@@ -45,7 +45,7 @@ def failing_reason(
             return f"{requirement.placed.port.address} has no ACS capability: {_ON[want.control]}"
         if want.control not in acs.supported:
             return (
-                f"this switch cannot: ACS Capability {acs.capability:#06x} of "
+                f"this switch cannot: ACS Capability {acs.told_capability} of "
                 f"{requirement.placed.port.address} has no {LSPCI_NAMES[want.control]}"
             )
         return _vfio_relies(host, fabric, requirement) + _ON[want.control]

@@ -78,17 +78,21 @@ class FunctionReader:
         if acs is None:
             yield Fact(Kind.ACS, ACS_CAPABILITY, None)
             return
-        yield Fact(Kind.ACS, ACS_CAPABILITY, _capability(acs))
+        in_part = acs.is_told_in_part
+        yield Fact(Kind.ACS, ACS_CAPABILITY, NOT_KNOWN if in_part else _capability(acs))
         enabled = acs.enabled
         for control, name in LSPCI_NAMES.items():
             yield Fact(Kind.ACS, name, f"{name}{_sign(on=control in enabled)}")
-        yield Fact(Kind.ACS, "ACSCtl bits 12:7", f"{acs.control & _ENHANCED:#06x}")
+        enhanced = NOT_KNOWN if in_part else f"{acs.control & _ENHANCED:#06x}"
+        yield Fact(Kind.ACS, "ACSCtl bits 12:7", enhanced)
 
     def _ats(self, function: PciFunction, virtual: bool) -> Iterator[Fact]:  # noqa: FBT001
         ats = Ats.find(self._host.config(function))
-        yield Fact(Kind.ATS, ATS_CAPABILITY, None if ats is None else f"{ats.capability:#06x}")
         if ats is None:
+            yield Fact(Kind.ATS, ATS_CAPABILITY, None)
             return
+        in_part = ats.is_told_in_part
+        yield Fact(Kind.ATS, ATS_CAPABILITY, NOT_KNOWN if in_part else f"{ats.capability:#06x}")
         yield Fact(Kind.ATS, "ATS Enable", f"ATS Enable{_sign(on=ats.enabled)}")
         if not virtual:
             unit = f"{ats.smallest_translation_unit} bytes"

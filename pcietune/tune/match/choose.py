@@ -12,6 +12,13 @@ from pcietune.model.switch_group import switch_groups
 from pcietune.tune.match.roles import assign_roles
 from pcietune.tune.match.survey import is_gpu
 
+_FITS_NONE = (
+    "where no switch carries both a GPU and a NIC, ACS of switches decides nothing: look at the "
+    "IOMMU's mode and at host bridges between peers; else write a profile (pcietune profile match "
+    "says of each why it does not fit)"
+)
+_ADD_IDS = "the text tells no Device IDs, which profiles go by: add -nn, as in lspci -D -nnvvv"
+
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
@@ -109,7 +116,8 @@ def choose(fabric: Fabric, results: Sequence[MatchResult]) -> MatchResult | None
     Raises:
         NoProfileError: GPUs, but none fits, or two are equally specific.
     """
-    gpus = sorted({function.id for function in fabric.functions.values() if is_gpu(function)})
+    found = [function for function in fabric.functions.values() if is_gpu(function)]
+    gpus = sorted({function.id for function in found})
     if not gpus:
         return None
     fitting = sorted((r for r in results if r.fits), key=lambda r: r.rank, reverse=True)
@@ -118,9 +126,7 @@ def choose(fabric: Fabric, results: Sequence[MatchResult]) -> MatchResult | None
         whys = "; ".join(f"{r.profile.name}: {', '.join(r.why)}" for r in told)
         raise NoProfileError(
             f"no profile matches this host's GPUs, {', '.join(gpus)} ({whys})",
-            hint="where no switch carries both a GPU and a NIC, ACS of switches decides nothing: "
-            "look at the IOMMU's mode and at host bridges between peers; else write a profile "
-            "(pcietune profile match says of each why it does not fit)",
+            hint=_FITS_NONE if all(gpu.is_id_told for gpu in found) else _ADD_IDS,
         )
     best = [result for result in fitting if result.rank == fitting[0].rank]
     if len(best) > 1:

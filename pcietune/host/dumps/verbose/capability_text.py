@@ -14,6 +14,7 @@ What lspci prints of each register (ls-caps.c and ls-ecaps.c of pciutils), and w
     ATS Capability     Invalidate Queue Depth          bits 7:5: untold
     ATS Control        Enable, STU                     nothing
     SR-IOV             Enable, VFs, offset, stride, id flags of no concern: 0
+    Vendor Specific    length                          the rest; of 8 bytes, all
 
 A register that the text lacks, or tells in words that are not known, is unread.
 """
@@ -24,7 +25,7 @@ from pcietune.host.dumps.verbose.told import Told
 from pcietune.registers.acs import LSPCI_NAMES
 from pcietune.registers.express import PortType
 
-_EXPRESS = re.compile(r"Express (?:\(v(\d+)\) )?([A-Z][\w /-]*?)(?: \(Slot[+-]\))?(?:,|\n|$)")
+_EXPRESS = re.compile(r"Express (?:\(v([0-9])\) )?([A-Z][\w /-]*?)(?: \(Slot[+-]\))?(?:,|\n|$)")
 _PORT_TYPES = {
     "Endpoint": PortType.ENDPOINT,
     "Legacy Endpoint": PortType.LEGACY_ENDPOINT,
@@ -38,23 +39,31 @@ _PORT_TYPES = {
 }
 _WITHOUT_LINK = (PortType.RC_INTEGRATED_ENDPOINT, PortType.RC_EVENT_COLLECTOR)
 _PAYLOAD = re.compile(r"DevCap:\s*MaxPayload (\d+) bytes")
-_CONTROL = re.compile(r"RlxdOrd([+-]).*?MaxPayload (\d+) bytes, MaxReadReq", re.DOTALL)
-_LINK_CAPABLE = re.compile(r"LnkCap:\s*Port #(\d+), Speed ([\w.]+?)(?:GT/s)?, Width x(\d+)")
-_LINK = re.compile(r"LnkSta:\s*Speed ([\w.]+?)(?:GT/s)?(?: \(\w+\))?, Width x(\d+)")
+_ORDERING = re.compile(r"RlxdOrd([+-])")
+_PAYLOAD_NOW = re.compile(r"MaxPayload (\d+) bytes, MaxReadReq")
+_LINK_CAPABLE = re.compile(
+    r"LnkCap:\s*Port #([0-9]{1,3}), Speed ([\w.]{1,9}?)(?:GT/s)?, Width x([0-9]{1,2})\b"
+)
+_LINK = re.compile(r"LnkSta:\s*Speed ([\w.]{1,9}?)(?:GT/s)?(?: \(\w+\))?, Width x([0-9]{1,2})\b")
 _TARGET = re.compile(r"Target Link Speed: ([\d.]+)GT/s")
 _SPEEDS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}  # codes of Link Speed
 _PAYLOADS = {str(128 << code): code for code in range(6)}
 
 _ACS_WORDS = re.compile(r"ACS(Cap|Ctl):\s*((?:\w+[+-](?:\s+|$)){7})")
 _ACS_UNTOLD = {"Cap": 0xFF80, "Ctl": 0x1F80}
-_ATS_CAPABILITY = re.compile(r"ATSCap:\s*Invalidate Queue Depth: ([0-9a-f]+)")
-_ATS_CONTROL = re.compile(r"ATSCtl:\s*Enable([+-]), Smallest Translation Unit: ([0-9a-f]+)")
+_ATS_CAPABILITY = re.compile(r"ATSCap:\s*Invalidate Queue Depth: ([01][0-9a-f])\b")
+_ATS_CONTROL = re.compile(r"ATSCtl:\s*Enable([+-]), Smallest Translation Unit: ([01][0-9a-f])\b")
 _ATS_UNTOLD = 0x00E0
-_SRIOV = re.compile(
-    r"IOVCtl:\s*Enable([+-]).*?Total VFs: (\d+), Number of VFs: (\d+),.*?"
-    r"VF offset: (\d+), stride: (\d+), Device ID: ([0-9a-f]{4})",
-    re.DOTALL,
+_SRIOV = (
+    (0x0E, re.compile(r"Total VFs: ([0-9]{1,5}),")),
+    (0x10, re.compile(r"Number of VFs: ([0-9]{1,5}),")),
+    (0x14, re.compile(r"VF offset: ([0-9]{1,5}),")),
+    (0x16, re.compile(r"VF offset: [0-9]{1,5}, stride: ([0-9]{1,5}),")),
 )
+_VFS_ON = re.compile(r"IOVCtl:\s*Enable([+-])")
+_VF_DEVICE = re.compile(r"stride: [0-9]{1,5}, Device ID: ([0-9a-f]{4})\b")
+_LENGTH = re.compile(r"Vendor Specific Information: Len=([0-9a-f]{2})\b")
+_LENGTH_THAT_MATTERS = 0x08  # of NVIDIA's Virtual P2P Approval, whose bytes lspci does not print
 
 
 def put_express(told: Told, at: int, text: str) -> PortType | None:
@@ -65,8 +74,9 @@ def put_express(told: Told, at: int, text: str) -> PortType | None:
         told.put(at + 0x02, 2, int(found[1]) | kind << 4)
     if (payload := _PAYLOAD.search(text)) and payload[1] in _PAYLOADS:
         told.put(at + 0x04, 4, _PAYLOADS[payload[1]])
-    if (control := _CONTROL.search(text)) and control[2] in _PAYLOADS:
-        told.put(at + 0x08, 2, (control[1] == "+") << 4 | _PAYLOADS[control[2]] << 5)
+    ordering, now = _ORDERING.search(text), _PAYLOAD_NOW.search(text)
+    if ordering and now and now[1] in _PAYLOADS:
+        told.put(at + 0x08, 2, (ordering[1] == "+") << 4 | _PAYLOADS[now[1]] << 5)
     if capable := _LINK_CAPABLE.search(text):
         _put_link(told, at + 0x0C, (capable[2], capable[3]), port=int(capable[1]))
     if link := _LINK.search(text):
@@ -94,20 +104,27 @@ def put_acs(told: Told, at: int, text: str, *, control: bool) -> None:
 def put_ats(told: Told, at: int, text: str) -> None:
     """Take ATS at ``at``."""
     if capability := _ATS_CAPABILITY.search(text):
-        told.put(at + 0x04, 2, int(capability[1], 16) & 0x1F, untold=_ATS_UNTOLD)
+        told.put(at + 0x04, 2, int(capability[1], 16), untold=_ATS_UNTOLD)
     if control := _ATS_CONTROL.search(text):
-        told.put(at + 0x06, 2, (control[1] == "+") << 15 | int(control[2], 16) & 0x1F)
+        told.put(at + 0x06, 2, (control[1] == "+") << 15 | int(control[2], 16))
 
 
 def put_sriov(told: Told, at: int, text: str) -> None:
     """Take SR-IOV at ``at``."""
-    found = _SRIOV.search(text)
-    if found is None:
-        return
-    told.put(at + 0x08, 2, int(found[1] == "+"))
-    for offset, number in zip((0x0E, 0x10, 0x14, 0x16), found.groups()[1:5], strict=True):
-        told.put(at + offset, 2, int(number) & 0xFFFF)
-    told.put(at + 0x1A, 2, int(found[6], 16))
+    if on := _VFS_ON.search(text):
+        told.put(at + 0x08, 2, int(on[1] == "+"))
+    for offset, form in _SRIOV:
+        if number := form.search(text):
+            told.put(at + offset, 2, int(number[1]))
+    if device := _VF_DEVICE.search(text):
+        told.put(at + 0x1A, 2, int(device[1], 16))
+
+
+def put_vendor_specific(told: Told, at: int, text: str) -> None:
+    """Take the length of a vendor-specific capability at ``at``, if its contents do not matter."""
+    length = _LENGTH.match(text)
+    if length is not None and int(length[1], 16) != _LENGTH_THAT_MATTERS:
+        told.put(at + 0x02, 2, int(length[1], 16), untold=0xFF00)
 
 
 def _put_link(told: Told, at: int, link: tuple[str, str], port: int | None = None) -> None:

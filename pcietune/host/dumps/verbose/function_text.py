@@ -8,7 +8,9 @@ from pcietune.host.dumps.verbose.capability_text import (
     put_ats,
     put_express,
     put_sriov,
+    put_vendor_specific,
 )
+from pcietune.host.dumps.verbose.names import NOT_TOLD
 from pcietune.host.dumps.verbose.told import Told
 from pcietune.host.recordings.manifest import UnreadConfig
 from pcietune.registers.capability_list import CapabilityId, ExtendedCapabilityId
@@ -19,20 +21,36 @@ _CAPABILITY = re.compile(r"\s+Capabilities: \[([0-9a-f]{2,3})(?: v(\d+))?\] (.*)
 _DENIED = re.compile(r"\s+Capabilities: <access denied>")
 _FLAGS = re.compile(r"\s+(?:Flags|Control|Status): .*")
 _NO_ANSWER = re.compile(r"\s+!!! Unknown header type [0-9a-f]+")
-_BUSES = re.compile(r"\s+Bus: primary=(\w\w), secondary=(\w\w), subordinate=(\w\w), .*")
+_BUSES = re.compile(
+    r"\s+Bus: primary=([0-9a-f]{2}), secondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2}), .*"
+)
 _SUBSYSTEM = re.compile(r"\s+Subsystem: (?:.*\[)?([0-9a-f]{4}):([0-9a-f]{4})\]?.*")
 _REVISION = re.compile(r"\(rev ([0-9a-f]{2})\)")
 _INTERFACE = re.compile(r"\(prog-if ([0-9a-f]{2})")
-_CARDBUS, _INTEL, _NO_ID = 0x0607, 0x8086, 0xFFFF
+_CARDBUS, _INTEL = 0x0607, 0x8086
+_EXPRESS = "Express "
+_VENDOR_SPECIFIC = "Vendor Specific Information"
 _NAMES = {
     "Access Control Services": ExtendedCapabilityId.ACS,
+    "Access Controls <?>": ExtendedCapabilityId.ACS,  # of pciutils 3.0, which decodes none of it
     "Address Translation Service (ATS)": ExtendedCapabilityId.ATS,
     "Single Root I/O Virtualization (SR-IOV)": ExtendedCapabilityId.SR_IOV,
     "Advanced Error Reporting": ExtendedCapabilityId.ADVANCED_ERROR_REPORTING,
 }
-_REASON = "text without bytes does not tell it, or only lspci -vvv does"
+# What lspci has no name for: of 3.1 and before, and since
+_NUMBERED = re.compile(r"(?:#|(?:Extended )?Capability ID (?:0x)?)([0-9a-f]{1,4})\b.*")
+NOT_IN_WORDS = "lspci prints no bytes without -xxxx, and has no words for what is there"
+"""Why registers count as unread of which -vvv tells nothing."""
+_NOT_DECODED = "lspci -v does not print it, lspci -vvv does"
+_NO_DEVICE_ID = (
+    "some Intel root ports have ACS Control elsewhere than lspci looks, and lspci without -nn does "
+    "not tell which port this is"
+)
+_LISTED = re.compile(r"\s+Status: Cap\+ .*")
+_NOT_HERE = "its Status says that it has capabilities, but none is in the text"
 _BROKEN = "lspci found the list of capabilities broken"
-_NO_EXTENDED = "lspci printed no Extended Capability: there is none, or it could not read any"
+NO_EXTENDED = "lspci printed no Extended Capability: there is none, or it could not read any"
+"""Why Extended Configuration Space counts as unread where nothing is printed of it."""
 
 
 def registers_of(
@@ -54,7 +72,7 @@ def registers_of(
         return absent.data, absent.unread()
     if not any(_FLAGS.fullmatch(line) for line in lines):
         return None
-    told = Told(_REASON)
+    told = Told(NOT_IN_WORDS)
     _put_header(told, first, lines, printed)
     _put_capabilities(told, lines, printed[1])
     return told.data, told.unread()
@@ -91,25 +109,47 @@ def _put_capabilities(told: Told, lines: Sequence[str], vendor: int) -> None:
     if any("<chain " in text or "<unreadable>" in text for _, _, text in found):
         told.reason = _BROKEN
         return
+    if not found and any(_LISTED.fullmatch(line) for line in lines):
+        told.reason = _NOT_HERE
+        return
     plain = [c for c in found if c[0] < CONVENTIONAL_SIZE]
     extended = [c for c in found if c[0] >= CONVENTIONAL_SIZE]
+    kind = _put_plain(told, plain)
+    if plain and not extended:
+        told.reason = NO_EXTENDED
+    _put_extended(told, extended, kind, vendor)
+
+
+def _put_plain(told: Told, plain: Sequence[tuple[int, int, str]]) -> PortType | None:
+    """Take the Capability list; return what kind of port it tells of, if any."""
     told.put(0x06, 2, 0x10 if plain else 0)
     told.put(0x34, 1, plain[0][0] if plain else 0)
     kind = None
     for at, _, text, behind in _chained(plain):
-        is_express = text.startswith("Express ")
-        told.put(at, 2, (CapabilityId.PCI_EXPRESS if is_express else 0) | behind << 8)
-        if is_express:
+        if text.startswith(_EXPRESS):
+            told.put(at, 2, CapabilityId.PCI_EXPRESS | behind << 8)
             kind = put_express(told, at, text)
-    if plain and not extended:
-        told.reason = _NO_EXTENDED
+            told.reason = NOT_IN_WORDS if "DevCap:" in text else _NOT_DECODED
+        elif text.startswith(_VENDOR_SPECIFIC):
+            told.put(at, 2, CapabilityId.VENDOR_SPECIFIC | behind << 8)
+            put_vendor_specific(told, at, text)
+        else:
+            told.put(at, 2, _number(text) & 0xFF | behind << 8)
+    return kind
+
+
+def _put_extended(
+    told: Told, extended: Sequence[tuple[int, int, str]], kind: PortType | None, vendor: int
+) -> None:
     for at, version, text, behind in _chained(extended):
         name = text.split("\n", 1)[0].strip()
-        number = _NAMES.get(name, ExtendedCapabilityId.NULL)
-        told.put(at, 4, number | version << 16 | behind << 20)
+        number = _NAMES.get(name, _number(name))
+        told.put(at, 4, number | (version & 0xF) << 16 | behind << 20)
         match number:
             case ExtendedCapabilityId.ACS:
-                put_acs(told, at, text, control=_control_is_told(kind, vendor, told))
+                is_told = _control_is_told(kind, vendor, told)
+                put_acs(told, at, text, control=is_told)
+                told.reason = told.reason if is_told else _NO_DEVICE_ID
             case ExtendedCapabilityId.ATS:
                 put_ats(told, at, text)
             case ExtendedCapabilityId.SR_IOV:
@@ -118,13 +158,19 @@ def _put_capabilities(told: Told, lines: Sequence[str], vendor: int) -> None:
                 pass
 
 
+def _number(text: str) -> int:
+    """Return the ID of a capability that lspci has no name for; of others 0, as of no concern."""
+    found = _NUMBERED.match(text)
+    return 0 if found is None else int(found[1], 16)
+
+
 def _control_is_told(kind: PortType | None, vendor: int, told: Told) -> bool:
     """Return whether ACS Control is where lspci looks: some Intel root ports have it elsewhere."""
-    is_known = int.from_bytes(told.data[2:4], "little") != _NO_ID
+    is_known = int.from_bytes(told.data[2:4], "little") != NOT_TOLD
     return (
         is_known
         or (kind is not PortType.ROOT_PORT and kind is not None)
-        or (vendor not in (_INTEL, _NO_ID))
+        or (vendor not in (_INTEL, NOT_TOLD))
     )
 
 

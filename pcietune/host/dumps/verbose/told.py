@@ -19,7 +19,7 @@ class Told:
         self._untold: list[tuple[int, int]] = []
 
     def put(self, offset: int, width: int, value: int, *, untold: int = 0) -> None:
-        """Take a register's value.
+        """Take a register's value; what has no room, as only damaged text tells it, is left out.
 
         Args:
             offset: In bytes.
@@ -27,6 +27,8 @@ class Told:
             value: Its bits as far as they are told.
             untold: A mask of those that are not, though they may matter.
         """
+        if value >> 8 * width or offset + width > EXTENDED_SIZE:
+            return
         self.data[offset : offset + width] = value.to_bytes(width, "little")
         self._parts.append((offset, offset + width))
         if untold:
