@@ -1,0 +1,1 @@
+"""What programs that measure bandwidth print."""
