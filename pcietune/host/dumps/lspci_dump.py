@@ -23,6 +23,8 @@ _NUMBER_TOLD = re.compile(r"\s+(NUMA node|IOMMU group): ([0-9]{1,9})")
 _DRIVER_TOLD = re.compile(r"\s+Kernel driver in use: (\w[\w-]*)")
 
 _ROW_SIZE = 16
+_PRINTED = 3 * _ROW_SIZE - 1  # characters of its bytes; before them an offset, a colon and a blank
+_OFFSETS = [f"{offset:02x}" for offset in range(0, 4096, _ROW_SIZE)]
 _SIZES = (0, 64, 128, 256, 4096)
 """Bytes that lspci prints of a function: none; -x, or not root (128: CardBus); -xxx; -xxxx."""
 
@@ -70,7 +72,7 @@ class DumpedFunction:
 
 def is_lspci(line: str) -> bool:
     """Return whether a line can be one of lspci's: a function, or a row of bytes."""
-    return _HEADER.match(line) is not None or _row(line) is not None
+    return _HEADER.match(line) is not None or _row(line.partition("\n")[0]) is not None
 
 
 def begins_in_dump(line: str) -> bool:
@@ -114,6 +116,9 @@ class _Reader:
         Raises:
             BadInputError: It is none of lspci's, or does not fit to those before it.
         """
+        if "\n" in line:
+            self._take_rows(number, line)
+            return None
         row = _row(line)
         if row is not None:
             self._add_row(*row, number)
@@ -129,6 +134,19 @@ class _Reader:
         if ids:
             self.function.printed = (int(ids[1], 16), int(ids[2], 16), int(ids[3], 16))
         return before
+
+    def _take_rows(self, number: int, rows: str) -> None:
+        """Take rows that come as one: at once if they are what must follow, else each by itself."""
+        lines = rows.split("\n")
+        offsets = [line[: -_PRINTED - 2] for line in lines]
+        here = 0 if self.function is None else len(self.function.data)
+        first = here // _ROW_SIZE
+        wanted = _OFFSETS[first : first + len(offsets)]
+        if self.function is not None and (here or not self._ended) and offsets == wanted:
+            self.function.data += bytes.fromhex(" ".join([line[-_PRINTED:] for line in lines]))
+            return
+        for at, row in enumerate(lines, start=number):
+            self.take(at, row)
 
     def _take_text(self, line: str, place: Place) -> None:
         if not line:

@@ -11,6 +11,8 @@ from pcietune.errors import BadInputError
 
 _LARGEST = 0x20000000  # bytes; lspci -xxxx of 16,384 functions prints less than half of it
 _LONGEST_LINE = 0x4000  # bytes; a kernel command line has 2047, some architectures more
+_AT_ONCE = 0x100000  # bytes
+_ROWS = re.compile(rb"(?:[0-9a-f]{2,3}: (?:[0-9a-f]{2} ){15}[0-9a-f]{2}\n){2,256}")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")  # a control sequence of ECMA-48, as colours are
 _QUOTE = re.compile(r"(?:> ?)+")
 # Byte order mark and zero-width space; non-breaking spaces, as pages and mail programs make them
@@ -38,7 +40,10 @@ class Place:
 
 
 Line = tuple[int, str]
-"""A line's number, from 1, and its text without what ends it."""
+"""A line's number, from 1, and its text without what ends it.
+
+Rows of bytes that follow each other come as one, with newlines between: there are millions.
+"""
 
 
 def has_offset(line: str) -> bool:
@@ -49,15 +54,15 @@ def has_offset(line: str) -> bool:
 def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterator[Line]:
     """Yield the lines of a text called ``source``.
 
-    Carriage returns, colours and a mail's quotation marks are taken off, and what HTML made of
-    blanks and of ``<``, ``>`` and ``&`` is turned back.
+    Rows of bytes, as lspci prints them, come as one. Carriage returns, colours and a mail's
+    quotation marks are taken off, and what HTML made of blanks and of ``<``, ``>`` and ``&`` is
+    turned back.
 
     Raises:
         BadInputError: It is no text, or larger than any that makes sense.
     """
-    number = read = 0
-    while raw := _read_line(stream, source, number + 1):
-        number += 1
+    read = 0
+    for number, raw in _pieces(stream, source):
         read += len(raw)
         if len(raw) > _LONGEST_LINE or read > _LARGEST or b"\0" in raw:
             raise Place(source, number).refused(_what_is_wrong(raw), hint=_HINT)
@@ -72,9 +77,28 @@ def _what_is_wrong(raw: bytes) -> str:
     return f"more than {_LARGEST} bytes"
 
 
-def _read_line(stream: io.BufferedReader | gzip.GzipFile, source: str, number: int) -> bytes:
+def _pieces(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterator[tuple[int, bytes]]:
+    """Yield lines, each with its number, and rows of bytes as many at once as there are."""
+    number = 1
+    rest = b""
+    while chunk := _read(stream, source, number):
+        buffer, at = rest + chunk, 0
+        while end := buffer.find(b"\n", at) + 1:
+            rows = _ROWS.match(buffer, at)
+            end = end if rows is None else rows.end()
+            yield number, buffer[at:end]
+            number += 1 if rows is None else buffer.count(b"\n", at, end)
+            at = end
+        rest = buffer[at:]
+        if len(rest) > _LONGEST_LINE:
+            break
+    if rest:
+        yield number, rest
+
+
+def _read(stream: io.BufferedReader | gzip.GzipFile, source: str, number: int) -> bytes:
     try:
-        return stream.readline(_LONGEST_LINE + 1)
+        return stream.read1(_AT_ONCE)
     except (OSError, EOFError, zlib.error) as error:
         raise Place(source, number).refused(
             f"what follows cannot be read: {error}", hint=_HINT
