@@ -1,5 +1,6 @@
 """``pcietune paths``."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,6 +28,16 @@ def paths(  # noqa: PLR0913 -- one parameter per option
             help="Show instead which functions reach each other without the IOMMU, by which port.",
         ),
     ] = False,
+    measured: Annotated[
+        Path | None,
+        typer.Option(
+            "--measured",
+            metavar="FILE",
+            readable=False,  # whether it is, we say ourselves, with an exit code that tells it
+            help="Compare with the way of two what ib_write_bw, nvbandwidth, all_reduce_perf or"
+            " gdsio printed.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show where the packets between GPUs, NICs and NVMe drives go, why, and what would be better.
@@ -41,18 +52,26 @@ def paths(  # noqa: PLR0913 -- one parameter per option
 
     `pcietune paths 0000:25:00.0 0000:23:00.0 --json`
 
+    `pcietune paths GPU0 GPU1 --measured all_reduce.txt`
+
     `lspci -D -nnvvv | pcietune paths --from /dev/stdin`
 
     `pcietune paths --isolation`
     """
     from pcietune.cli import showing_paths
     from pcietune.cli.following import Asked
+    from pcietune.errors import BadInputError
     from pcietune.model.profile import ModeName
 
     asked = Asked(profile, None if mode is None else ModeName(mode), vfs)
+    if measured is not None and (one is None or isolation or as_json):
+        raise BadInputError(
+            "--measured compares results with one pair, and tells so as text",
+            hint="name two, without --json: pcietune paths NIC0 GPU0 --measured FILE",
+        )
     if isolation:
         showing_paths.show_isolation(source, asked, (one, other), as_json=as_json)
     elif one is not None:
-        showing_paths.show_pair(source, asked, (one, other), as_json=as_json)
+        showing_paths.show_pair(source, asked, (one, other), measured, as_json=as_json)
     else:
         showing_paths.show_all(source, asked, as_json=as_json)

@@ -13,15 +13,20 @@ from pcietune.cli.judging import decided
 from pcietune.cli.looking import look_over
 from pcietune.cli.progress import told
 from pcietune.errors import BadInputError, ExitCode, PcietuneError
+from pcietune.host.measured_file import read_measured
 from pcietune.host.source import open_host
 from pcietune.model.profile import Profile
 from pcietune.report.outcome import Outcome
+from pcietune.report.paths_bandwidth import bandwidth_lines, measured_lines, measuring_lines
 from pcietune.report.paths_document import paths_document
 from pcietune.report.paths_isolation import isolation_document, isolation_lines
 from pcietune.report.paths_matrix import matrix_lines
 from pcietune.report.paths_pair import pair_lines
 from pcietune.report.paths_transport import guest_lines, transport_lines, transport_table
+from pcietune.tune.paths.bandwidth import BandwidthOf
 from pcietune.tune.paths.isolation import Known, view_isolation
+from pcietune.tune.paths.means import is_for_a_vm
+from pcietune.tune.paths.measured import parse_measured
 from pcietune.tune.paths.view import Pair, PathsView, Peer
 from pcietune.tune.view.group_warnings import group_warnings
 
@@ -49,29 +54,46 @@ def show_pair(
     source: Sequence[Path] | None,
     asked: Asked,
     names: tuple[str, str | None],
+    measured: Path | None,
     *,
     as_json: bool,
 ) -> NoReturn:
     """Show one pair, and end the command.
 
+    Args:
+        source: ``--from``.
+        asked: What else the command line asked for.
+        names: The two, by label or address.
+        measured: A file of results to be compared; None if there is none.
+        as_json: ``--json``.
+
     Raises:
-        BadInputError: One of the two is no peer, or there is one only.
+        BadInputError: One of the two is no peer, there is one only, or the results make no sense.
     """
     if names[1] is None:
         raise BadInputError(
             "one function has no way to itself", hint="name two: pcietune paths NIC0 GPU0"
         )
+    found = None if measured is None else parse_measured(read_measured(measured), str(measured))
     outcome = Outcome()
     with open_host(source) as host, told(host):
         followed = follow(host, asked, outcome)
-    view = followed.view
-    pair = _pair(view, _peer(view, names[0]), _peer(view, names[1]))
+        view = followed.view
+        pair = _pair(view, _peer(view, names[0]), _peer(view, names[1]))
+        bandwidth_of = BandwidthOf(host, followed.fabric, view.peers)
+        bandwidth = list(bandwidth_lines(pair, bandwidth_of))
+        if found is not None:
+            bandwidth += measured_lines(pair, bandwidth_of, found)
     if as_json:
         show.document(paths_document(view, [pair], followed.transports, followed.guest))
     else:
         show.lines(pair_lines(followed.fabric, pair))
+        show.lines(bandwidth)
         show.lines(transport_lines(pair, followed.transports))
         show.lines(guest_lines(followed.guest))
+        if found is None:
+            in_vm = followed.guest is None and is_for_a_vm(pair)
+            show.lines(measuring_lines(pair, in_vm=in_vm))
     _end((*outcome.errors, *view.problems))
 
 
