@@ -42,11 +42,14 @@ def paths(  # noqa: PLR0913 -- one parameter per option
 ) -> None:
     """Show where the packets between GPUs, NICs and NVMe drives go, why, and what would be better.
 
-    Of two, both directions port by port, with the one change that makes them direct. With a mode
-    (by option or setting) also the routes once the profile holds. Reads, and writes nothing; exits
-    0 whatever the routes are, and 5 or 6 if something could not be read. Examples:
+    Of one, all its pairs; of two, both directions port by port, with the one change that makes
+    them direct. With a mode (by option or setting) also the routes once the profile holds. Reads,
+    and writes nothing; exits 0 whatever the routes are, and 5 or 6 if some register could not be
+    read. Examples:
 
     `pcietune paths --mode vm`
+
+    `pcietune paths GPU0`
 
     `pcietune paths NIC0 GPU2`
 
@@ -64,14 +67,16 @@ def paths(  # noqa: PLR0913 -- one parameter per option
     from pcietune.model.profile import ModeName
 
     asked = Asked(profile, None if mode is None else ModeName(mode), vfs)
-    if measured is not None and (one is None or isolation or as_json):
+    if measured is not None and (other is None or isolation or as_json):
         raise BadInputError(
             "--measured compares results with one pair, and tells so as text",
             hint="name two, without --json: pcietune paths NIC0 GPU0 --measured FILE",
         )
     if isolation:
         showing_paths.show_isolation(source, asked, (one, other), as_json=as_json)
-    elif one is not None:
+    elif one is not None and other is None:
+        showing_paths.show_peer(source, asked, one, as_json=as_json)
+    elif one is not None and other is not None:
         showing_paths.show_pair(source, asked, (one, other), measured, as_json=as_json)
     else:
         showing_paths.show_all(source, asked, as_json=as_json)

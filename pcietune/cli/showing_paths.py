@@ -1,6 +1,8 @@
 """What ``paths`` shows: all pairs, one pair, or who reaches whom without the IOMMU."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,8 +22,9 @@ from pcietune.report.outcome import Outcome
 from pcietune.report.paths_bandwidth import bandwidth_lines, measured_lines, measuring_lines
 from pcietune.report.paths_document import paths_document
 from pcietune.report.paths_isolation import isolation_document, isolation_lines
-from pcietune.report.paths_matrix import matrix_lines
+from pcietune.report.paths_matrix import matrix_lines, peer_lines
 from pcietune.report.paths_pair import pair_lines
+from pcietune.report.paths_summary import summary_lines
 from pcietune.report.paths_transport import guest_lines, transport_lines, transport_table
 from pcietune.tune.paths.bandwidth import BandwidthOf
 from pcietune.tune.paths.isolation import Known, view_isolation
@@ -38,13 +41,15 @@ def show_all(source: Sequence[Path] | None, asked: Asked, *, as_json: bool) -> N
     outcome = Outcome()
     with open_host(source) as host, told(host):
         followed = follow(host, asked, outcome)
-    view = followed.view
+        view = followed.view
+        summary = list(summary_lines(view, BandwidthOf(host, followed.fabric, view.peers)))
     if as_json:
         pairs = list(view.pairs.values())
         show.document(paths_document(view, pairs, followed.transports, followed.guest))
     else:
         console = Console()
         show.lines(matrix_lines(view, console.width if console.is_terminal else None))
+        show.lines(["", *summary] if summary else [])
         show.lines(transport_table(view, followed.transports))
         show.lines(guest_lines(followed.guest))
     _end((*outcome.errors, *view.problems))
@@ -53,7 +58,7 @@ def show_all(source: Sequence[Path] | None, asked: Asked, *, as_json: bool) -> N
 def show_pair(
     source: Sequence[Path] | None,
     asked: Asked,
-    names: tuple[str, str | None],
+    names: tuple[str, str],
     measured: Path | None,
     *,
     as_json: bool,
@@ -68,12 +73,8 @@ def show_pair(
         as_json: ``--json``.
 
     Raises:
-        BadInputError: One of the two is no peer, there is one only, or the results make no sense.
+        BadInputError: One of the two is no peer, or the results make no sense.
     """
-    if names[1] is None:
-        raise BadInputError(
-            "one function has no way to itself", hint="name two: pcietune paths NIC0 GPU0"
-        )
     found = None if measured is None else parse_measured(read_measured(measured), str(measured))
     outcome = Outcome()
     with open_host(source) as host, told(host):
@@ -94,6 +95,25 @@ def show_pair(
         if found is None:
             in_vm = followed.guest is None and is_for_a_vm(pair)
             show.lines(measuring_lines(pair, in_vm=in_vm))
+    _end((*outcome.errors, *view.problems))
+
+
+def show_peer(source: Sequence[Path] | None, asked: Asked, name: str, *, as_json: bool) -> NoReturn:
+    """Show all pairs of one peer, and end the command.
+
+    Raises:
+        BadInputError: It is no peer.
+    """
+    outcome = Outcome()
+    with open_host(source) as host, told(host):
+        followed = follow(host, asked, outcome)
+    view = followed.view
+    peer = _peer(view, name)
+    if as_json:
+        pairs = [pair for pair in view.pairs.values() if peer in (pair.one, pair.other)]
+        show.document(paths_document(view, pairs, followed.transports, followed.guest))
+    else:
+        show.lines(peer_lines(view, peer))
     _end((*outcome.errors, *view.problems))
 
 
@@ -141,17 +161,19 @@ def _peer(view: PathsView, name: str) -> Peer:
     for peer in view.peers:
         if peer.label.lower() == name.lower():
             return peer
-    try:
+    address = None
+    with suppress(BadInputError):
         address = PciAddress.parse(name)
-    except ValueError:
-        address = None
     for peer in view.peers:
         if peer.function.address == address:
             return peer
-    labels = ", ".join(peer.label for peer in view.peers) or "none"
+    labels = [peer.label for peer in view.peers]
+    near = get_close_matches(name.upper(), labels, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
     raise BadInputError(
         f"{name} is no GPU, RDMA NIC or NVMe drive of this host",
-        hint=f"it has {labels}; pcietune paths tells their addresses, --vfs those of VFs",
+        hint=f"{meant}it has {', '.join(labels) or 'none'}; pcietune paths tells their addresses, "
+        "--vfs those of VFs",
     )
 
 
@@ -161,8 +183,7 @@ def _pair(view: PathsView, one: Peer, other: Peer) -> Pair:
     Raises:
         BadInputError: They are the same, or none of them is a GPU.
     """
-    addresses = (one.function.address, other.function.address)
-    pair = view.pairs.get(addresses) or view.pairs.get((addresses[1], addresses[0]))
+    pair = view.between(one, other)
     if pair is None:
         what = "the same" if one == other else "no pair with a GPU"
         raise BadInputError(f"{one.label} and {other.label} are {what}", hint="name a GPU of two")

@@ -1,11 +1,10 @@
-"""All pairs of a host as matrices of text, with what is to blame for the long ways."""
+"""All pairs of a host as matrices of text."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pcietune.model.trace import Outcome, Trace
-from pcietune.report.route_words import MEANINGS, SHORT, control_of, data_returns_otherwise
+from pcietune.model.trace import Outcome
+from pcietune.report.route_words import MEANINGS, SHORT, data_returns_otherwise
 from pcietune.tune.paths.place import Place
 from pcietune.tune.paths.view import Pair, PathsView, Peer, PeerKind
 
@@ -15,7 +14,7 @@ _TITLES = {
     PeerKind.NVME: "NVMe drive to GPU: the drive's writes, as GPUDirect Storage reads a file",
 }
 _GPU_TITLE = "GPU to GPU by PCIe: writes of the row's to the column's"
-_PLACES = {
+PLACES = {
     Place.SAME: "one device",
     Place.PIX: "at most one switch between the two",
     Place.PXB: "several switches, no root complex",
@@ -24,6 +23,7 @@ _PLACES = {
     Place.SYS: "the link between NUMA nodes",
     Place.UNKNOWN: "the root complex; NUMA nodes are not known",
 }
+"""What lies between two functions of each place, for a legend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Seen:
 
 
 def matrix_lines(view: PathsView, width: int | None) -> Iterator[str]:
-    """Yield the peers, a matrix for each two kinds, a legend, and what is to blame.
+    """Yield the peers, a matrix for each two kinds, and a legend.
 
     Args:
         view: The host's pairs.
@@ -56,16 +56,13 @@ def matrix_lines(view: PathsView, width: int | None) -> Iterator[str]:
         rows = view.of_kind(kind)
         if rows and gpus:
             yield from ("", title)
-            yield from _matrix(rows, gpus, lambda r, c: _cell(_pair(view, r, c), r), width)
+            yield from _matrix(rows, gpus, lambda r, c: _cell(view.between(r, c), r), width)
     if len(gpus) > 1:
         yield from ("", _GPU_TITLE)
-        yield from _matrix(gpus, gpus, lambda r, c: _cell(_pair(view, r, c), r), width)
+        yield from _matrix(gpus, gpus, lambda r, c: _cell(view.between(r, c), r), width)
     yield from _node_lines(view.peers)
     if view.pairs:
-        yield from ("", *_legend(_seen(view)))
-        yield from ("", *_blame(view))
-    for note in view.notes:
-        yield f"note  {note}"
+        yield from ("", *_legend(_seen(list(view.pairs.values()))))
 
 
 def _peer_lines(peers: Sequence[Peer]) -> Iterator[str]:
@@ -80,9 +77,22 @@ def _peer_lines(peers: Sequence[Peer]) -> Iterator[str]:
         yield _GAP.join(parts)
 
 
-def _pair(view: PathsView, row: Peer, column: Peer) -> Pair | None:
-    one, other = row.function.address, column.function.address
-    return view.pairs.get((one, other)) or view.pairs.get((other, one))
+def peer_lines(view: PathsView, peer: Peer) -> Iterator[str]:
+    """Yield one peer's pairs, both directions of each in a line, and a legend."""
+    yield from _peer_lines([peer])
+    rows = [(o, view.between(peer, o)) for o in view.peers if view.between(peer, o) is not None]
+    if not rows:
+        yield "no other GPU, RDMA NIC or NVMe drive here that it makes a pair with"
+        return
+    table = [("", f"to {peer.label}", f"from {peer.label}")]
+    table += [(other.label, _cell(pair, other), _cell(pair, peer)) for other, pair in rows]
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    yield ""
+    for line in table:
+        cells = (cell.ljust(width) for cell, width in zip(line, wide, strict=True))
+        yield _GAP.join(cells).rstrip()
+    shown = {pair: None for _, pair in rows if pair is not None}
+    yield from ("", *_legend(_seen(list(shown))))
 
 
 def _cell(pair: Pair | None, row: Peer) -> str:
@@ -138,28 +148,25 @@ def _node_lines(peers: Sequence[Peer]) -> Iterator[str]:
         yield f"{where}: {' '.join(labels)}" if node is None else f"{where} {' '.join(labels)}"
 
 
-def _seen(view: PathsView) -> _Seen:
-    flows = [f for p in view.pairs.values() for f in (p.now.forth, p.now.back)]
-    once = [
-        f for p in view.pairs.values() if p.once is not None for f in (p.once.forth, p.once.back)
-    ]
+def _seen(pairs: Sequence[Pair]) -> _Seen:
+    now = [flow for pair in pairs for flow in (pair.now.forth, pair.now.back)]
+    later = [w for pair in pairs if (w := pair.once) is not None]
+    once = [flow for ways in later for flow in (ways.forth, ways.back)]
     return _Seen(
-        places=frozenset(pair.place for pair in view.pairs.values()),
-        outcomes=frozenset(f.write.outcome for f in (*flows, *once)),
+        places=frozenset(pair.place for pair in pairs),
+        outcomes=frozenset(flow.write.outcome for flow in (*now, *once)),
         changes=any(
-            p.once is not None
-            and (p.once.forth.write.outcome, p.once.back.write.outcome)
-            != (p.now.forth.write.outcome, p.now.back.write.outcome)
-            for p in view.pairs.values()
+            one.write.outcome is not other.write.outcome
+            for one, other in zip(now, once, strict=False)
         ),
-        returns=any(map(data_returns_otherwise, (*flows, *once))),
+        returns=any(map(data_returns_otherwise, (*now, *once))),
     )
 
 
 def _legend(seen: _Seen) -> Iterator[str]:
     for place in Place:
         if place in seen.places:
-            yield f"{place!s:7}  {_PLACES[place]}"
+            yield f"{place!s:7}  {PLACES[place]}"
     for outcome in Outcome:
         if outcome in seen.outcomes:
             yield f"{SHORT[outcome]:7}  {MEANINGS[outcome]}"
@@ -169,48 +176,3 @@ def _legend(seen: _Seen) -> Iterator[str]:
         yield (
             "*        what the row's peer reads comes back by another way: pcietune paths A B tells"
         )
-
-
-def _blame(view: PathsView) -> Iterator[str]:
-    """Yield how many ways are of which kind, and which ports and controls make them so."""
-    for title, ways in _kinds(view):
-        if not ways:
-            continue
-        counts = Counter(way.outcome for way, _ in ways)
-        told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
-        later = Counter(once.outcome for _, once in ways if once is not None)
-        line = f"{title}: {told}"
-        if later and later != counts:
-            parts = (f"{later[outcome]} {outcome}" for outcome in Outcome if later[outcome])
-            line += f"; once the profile holds {', '.join(parts)}"
-        yield line
-        yield from _deciding(way for way, _ in ways)
-
-
-def _kinds(view: PathsView) -> Iterator[tuple[str, list[tuple[Trace, Trace | None]]]]:
-    """Yield the headline's ways by kind, now and once the profile holds."""
-    for title, kind in (("NIC to GPU", PeerKind.NIC), ("NVMe to GPU", PeerKind.NVME)):
-        pairs = [pair for pair in view.pairs.values() if pair.one.kind is kind]
-        yield title, [_forth(pair) for pair in pairs]
-    pairs = [pair for pair in view.pairs.values() if pair.one.kind is PeerKind.GPU]
-    yield "GPU to GPU", [*map(_forth, pairs), *map(_back, pairs)]
-
-
-def _forth(pair: Pair) -> tuple[Trace, Trace | None]:
-    return pair.now.forth.write, None if pair.once is None else pair.once.forth.write
-
-
-def _back(pair: Pair) -> tuple[Trace, Trace | None]:
-    return pair.now.back.write, None if pair.once is None else pair.once.back.write
-
-
-def _deciding(ways: Iterable[Trace]) -> Iterator[str]:
-    """Yield the ports that send packets elsewhere than straight on, with how many ways each."""
-    by_port: Counter[tuple[str, str]] = Counter()
-    for way in ways:
-        if way.outcome is Outcome.DIRECT or way.at is None or way.control is None:
-            continue
-        deciding = next(s for s in way.steps if s.port == way.at and s.control is way.control)
-        by_port[str(way.at.address), control_of(deciding, way.packet)] += 1
-    for (port, control), count in sorted(by_port.items()):
-        yield f"  {port}  {control}  decides about {count} of them"

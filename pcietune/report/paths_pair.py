@@ -25,9 +25,7 @@ def pair_lines(fabric: Fabric, pair: Pair) -> Iterator[str]:
         receiver = pair.other if sender is pair.one else pair.one
         yield ""
         yield f"{sender.label} asks {receiver.label}: {flow.sender.why}"
-        yield from _flow_lines(fabric, flow, labels)
-        if later is not None and later.write.outcome is not flow.write.outcome:
-            yield f"  once the profile holds: {_ended(later.write)}"
+        yield from _flow_lines(fabric, flow, later, labels)
         if cure is not None:
             yield from _cure_lines(cure, flow)
     if pair.notes:
@@ -40,11 +38,15 @@ def _named(peer: Peer) -> str:
     return f"{peer.label} {peer.function.address} ({peer.function.id})"
 
 
-def _flow_lines(fabric: Fabric, flow: Flow, labels: Mapping[PciAddress, str]) -> Iterator[str]:
+def _flow_lines(
+    fabric: Fabric, flow: Flow, later: Flow | None, labels: Mapping[PciAddress, str]
+) -> Iterator[str]:
     """Yield the writes with their drawing, and of all else what differs from them."""
     yield from _trace_lines(flow.write)
     yield from way_drawing(fabric, flow.write, labels)
     yield f"      {KEY}"
+    if later is not None and later.write.outcome is not flow.write.outcome:
+        yield f"  the same once the profile holds: {_ended(later.write)}"
     if flow.read.outcome is not flow.write.outcome or flow.read.at != flow.write.at:
         yield from _trace_lines(flow.read)
     yield from _trace_lines(flow.completion)

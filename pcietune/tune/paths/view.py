@@ -98,3 +98,8 @@ class PathsView:
     def of_kind(self, kind: PeerKind) -> tuple[Peer, ...]:
         """Return the peers of one kind."""
         return tuple(peer for peer in self.peers if peer.kind is kind)
+
+    def between(self, one: Peer, other: Peer) -> Pair | None:
+        """Return the pair of two peers, whichever comes first in it; None if they are none."""
+        addresses = (one.function.address, other.function.address)
+        return self.pairs.get(addresses) or self.pairs.get((addresses[1], addresses[0]))
