@@ -50,7 +50,7 @@ def guest_view(host: HostAccess, fabric: Fabric, peers: Sequence[Peer]) -> Guest
         fabric: Its functions, with port types for all bridges above them.
         peers: What takes part in pairs.
     """
-    why = _why_a_vm(host)
+    why = why_a_vm(host)
     if why is None:
         return None
     passed = [peer.function for peer in peers if peer.kind is not PeerKind.NVME]
@@ -67,8 +67,8 @@ def guest_view(host: HostAccess, fabric: Fabric, peers: Sequence[Peer]) -> Guest
     return Guest(why, tuple(sentences), cliques)
 
 
-def _why_a_vm(host: HostAccess) -> str | None:
-    """Return what shows that this is a VM; what firmware says of a machine counts before ids."""
+def why_a_vm(host: HostAccess) -> str | None:
+    """Return what shows that this is a VM, None if nothing does; firmware counts before ids."""
     dmi = host.platform().dmi
     vendor, product = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
     if vendor.startswith(_VIRTUAL_MACHINES) or product.startswith(_VIRTUAL_MACHINES):

@@ -28,11 +28,15 @@ _IOMMUFD_MAPS_SINCE = (7, 0)
 
 
 class Notes:
-    """Writes notes, from the fabric and the ACS of its ports."""
+    """Writes notes, from the fabric and the ACS of its ports.
 
-    def __init__(self, fabric: Fabric, controls_of: ControlsOf) -> None:
+    Those of a VM are not the ones that decide, so there ACS is never said to be not to blame.
+    """
+
+    def __init__(self, fabric: Fabric, controls_of: ControlsOf, *, in_a_vm: bool = False) -> None:
         self._fabric = fabric
         self._controls_of = controls_of
+        self._in_a_vm = in_a_vm
 
     def of_pair(self, pair: Pair) -> tuple[str, ...]:
         """Return what is to be said of one pair."""
@@ -135,6 +139,8 @@ class Notes:
 
     def _is_exonerated(self, ports: Iterable[PciFunction]) -> bool:
         """Return whether it is known of all that they neither redirect nor block."""
+        if self._in_a_vm:
+            return False
         for port in ports:
             controls = self._controls_of(port)
             if controls.enabled is None or controls.enabled & _MEDDLES:

@@ -14,6 +14,7 @@ from pcietune.tune.audit.audit import Audit
 from pcietune.tune.paths.controls import ControlsReader, once_written
 from pcietune.tune.paths.cures import Cures
 from pcietune.tune.paths.flow import flow
+from pcietune.tune.paths.guest_view import why_a_vm
 from pcietune.tune.paths.guests import guests_of
 from pcietune.tune.paths.notes import Notes
 from pcietune.tune.paths.once import SendersOnce, wanted_controls
@@ -72,7 +73,7 @@ def view_paths(
         written = once_written(controls, wanted_controls(audited))
         once = _Ways(fabric, written, lambda peer: by_profile(peer.function, peer.kind))
     cures = Cures(host, fabric, controls, senders, guests, duty)
-    notes = Notes(fabric, controls)
+    notes = Notes(fabric, controls, in_a_vm=why_a_vm(host) is not None)
     pairs = {}
     for one, other in _pairs(peers):
         ways = now(one, other)
