@@ -1,5 +1,6 @@
 """Any bytes as what ``--from`` takes: an archive, a dump, or another text."""
 
+import re
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
@@ -29,6 +30,36 @@ _LISTINGS = (
     "[    0.000000] Linux version 6.8.0 (gcc) #52\n[    1.000000] DMAR: IOMMU enabled\n",
     "pci 0000:24:00.0: Adding to iommu group 9\n",
 )
+_VERBOSE = """\
+0000:20:01.0 PCI bridge [0604]: Intel Corporation Device [8086:347a] (prog-if 00 [Normal decode])
+\tStatus: Cap+ 66MHz-
+\tBus: primary=20, secondary=24, subordinate=24, sec-latency=0
+\tCapabilities: [48] Express (v2) Root Port (Slot-), MSI 00
+\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0
+\t\t\tRlxdOrd+ ExtTag-
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x16
+\tCapabilities: [90] Vendor Specific Information: Len=08 <?>
+\tCapabilities: [100 v1] Access Control Services
+\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans+
+\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+
+0000:24:00.0 Infiniband controller [0207]: Mellanox [ConnectX-6] [15b3:101b] (rev 01)
+\tFlags: bus master, NUMA node 1
+\tCapabilities: [50] Express (v2) Endpoint, MSI 00
+\tCapabilities: [100 v1] Single Root I/O Virtualization (SR-IOV)
+\t\tIOVCtl:\tEnable+ Migration-
+\t\tInitial VFs: 8, Total VFs: 8, Number of VFs: 1, Function Dependency Link: 00
+\t\tVF offset: 1, stride: 1, Device ID: 101c
+\tCapabilities: [140 v1] Address Translation Service (ATS)
+\t\tATSCap:\tInvalidate Queue Depth: 00
+\t\tATSCtl:\tEnable+, Smallest Translation Unit: 00
+\tCapabilities: [180 v1] #0d
+
+0000:25:00.0 Quantum controller: NVIDIA Corporation Device 2bb5 (rev ff) (prog-if ff)
+\t!!! Unknown header type 7f
+"""
 _TREE = r"""
 -+-[0000:20]---01.0-[21-24]----00.0-[22-24]--+-00.0-[23]----00.0  NVIDIA [10de:20f3]
  |                                           \-04.0-[24]--+-[0000:24]---00.0  NIC [15b3:101b]
@@ -59,6 +90,9 @@ def dumps() -> Iterable[bytes]:
     yield dump(functions[:2], size=256).encode()
     yield text.replace("0000:", "").encode()
     yield _TREE.encode()
+    yield _VERBOSE.encode()
+    yield re.sub(r" \[\w{4}(?::\w{4})?\](?=[: ])", "", _VERBOSE).encode()
+    yield _VERBOSE.replace("Capabilities: [100", "Capabilities: <access denied>\n[100").encode()
     yield f"```\n$ lspci -t\n{_TREE}$ cat /proc/cmdline\nBOOT_IMAGE=/x\n```\n=== a ===\n".encode()
     yield f"&gt; 0000:20:01.0 a bridge\n> \u00a0 [wrapped]\n{_TREE}".encode()
     for listing in _LISTINGS:

@@ -245,7 +245,8 @@ def test_256_bytes_of_a_conventional_function_are_all(tmp_path: Path) -> None:
         ),
         pytest.param(
             f"{ENDPOINT}\n\tCapabilities: <access denied>\n",
-            "1.txt:1: 0000:24:00.0 has no bytes here",
+            "1.txt:1: 0000:24:00.0 has no bytes here, nor bus numbers and kinds of "
+            "port, as -vvv prints them: where it stands is not told",
             id="no bytes at all",
         ),
     ],

@@ -268,7 +268,9 @@ def test_a_list_with_paths_and_without_domains_goes_with_a_tree(tmp_path: Path) 
 def test_addresses_with_acs_and_nothing_else_are_asked_for_bytes(tmp_path: Path) -> None:
     grepped = f"{lspci(DUMP, '-nn').splitlines()[0]}\n\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+\n"
 
-    assert refused(tmp_path, grepped) == "1.txt:1: 0000:20:01.0 has no bytes here"
+    assert refused(tmp_path, grepped).startswith(
+        "1.txt:1: 0000:20:01.0 has no bytes here, nor bus numbers and kinds of port"
+    )
 
 
 def test_a_bridge_that_leads_nowhere_is_a_bridge(tmp_path: Path) -> None:

@@ -87,8 +87,10 @@ class HostTexts:
         without = next((f for f in self.functions.values() if not f.data), None)
         if without is not None:
             raise without.place.refused(
-                f"{without.address} has no bytes here",
-                hint="dump them: lspci -D -xxxx, or lspci -D -nnvvv, as root",
+                f"{without.address} has no bytes here, nor bus numbers and kinds of port, as -vvv "
+                "prints them: where it stands is not told",
+                hint="print the whole, and not a part that grep finds: lspci -D -nnvvv, or "
+                "lspci -D -xxxx, as root",
             )
         if not self.functions:
             raise BadInputError(

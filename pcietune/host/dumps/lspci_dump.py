@@ -39,8 +39,9 @@ class DumpedFunction:
         address: Its address; domain 0 where none is printed.
         place: Where it begins.
         data: The bytes of its Configuration Space.
-        printed: Class (16 bits), Vendor and Device ID as -n and -nn print them: where the bytes
-            do not tell, as of a VF or of what does not answer. None if not printed.
+        printed: Class (16 bits), Vendor and Device ID as -n and -nn print them, or as names tell
+            them: where the bytes do not, as of a VF or of what does not answer. None if not
+            printed, ffff for each that is not told.
         driver: As -v tells it; None if not told.
         group: Number of its IOMMU group; None if not told.
         numa_node: None if not told.
@@ -222,7 +223,7 @@ def _whole(function: DumpedFunction) -> DumpedFunction:
 
 def _take_registers(function: DumpedFunction, lines: list[str]) -> None:
     """Take what -vvv tells of a function's registers."""
-    printed = function.printed or named_ids(lines[0])
-    told = registers_of(lines[0], lines[1:], printed)
+    function.printed = function.printed or named_ids(lines[0])
+    told = registers_of(lines[0], lines[1:], function.printed)
     if told is not None:
         function.data, function.unread = told

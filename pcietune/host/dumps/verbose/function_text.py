@@ -17,7 +17,7 @@ from pcietune.registers.capability_list import CapabilityId, ExtendedCapabilityI
 from pcietune.registers.config_space import CONVENTIONAL_SIZE
 from pcietune.registers.express import PortType
 
-_CAPABILITY = re.compile(r"\s+Capabilities: \[([0-9a-f]{2,3})(?: v(\d+))?\] (.*)")
+_CAPABILITY = re.compile(r"\s+Capabilities: \[([0-9a-f]{2,3})(?: v([0-9]{1,2}))?\] (.*)")
 _DENIED = re.compile(r"\s+Capabilities: <access denied>")
 _FLAGS = re.compile(r"\s+(?:Flags|Control|Status): .*")
 _NO_ANSWER = re.compile(r"\s+!!! Unknown header type [0-9a-f]+")
