@@ -1,32 +1,23 @@
 """The output that documents show is what the commands print."""
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from style.console_blocks import CHECKOUT, DOCUMENTS, run, shown_in
 
-CHECKOUT = Path(__file__).parents[2]
-RECORDED_HOST = CHECKOUT / "pcietune" / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
-_BLOCK = re.compile(r"```console\n\$ pcietune (.+)\n((?:.*\n)+?)```")
-SHOWN = [
-    pytest.param(*block.groups(), id=f"{document.name}: {block[1]}")
-    for document in (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))
-    for block in _BLOCK.finditer(document.read_text())
-]
+SHOWING = [document for document in DOCUMENTS if shown_in(document.read_text())]
 
 
-@pytest.mark.parametrize(("arguments", "output"), SHOWN)
-def test_a_shown_command_prints_what_is_shown(arguments: str, output: str) -> None:
-    words = [str(RECORDED_HOST) if word == "a800.tar.gz" else word for word in arguments.split()]
+@pytest.mark.parametrize("document", SHOWING, ids=lambda document: document.name)
+def test_the_commands_of_a_document_print_what_it_shows(document: Path, tmp_path: Path) -> None:
+    shown = shown_in(document.read_text())
 
-    run = subprocess.run(
-        [sys.executable, "-m", "pcietune", *words], check=False, capture_output=True, text=True
-    )
+    printed = list(run(shown, tmp_path))
 
-    assert run.stdout == output
+    assert printed == shown
 
 
-def test_the_readme_shows_output() -> None:
-    assert SHOWN
+def test_the_readme_and_the_pages_on_routes_show_output() -> None:
+    names = {"README.md", "docs/routes.md", "docs/slow-gdr.md"}
+
+    assert names <= {str(document.relative_to(CHECKOUT)) for document in SHOWING}
