@@ -38,6 +38,13 @@ class ReachDocument(msgspec.Struct, kw_only=True, frozen=True):
     others: list[str]
 
 
+class JoinDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """A port or function on account of which functions share the group."""
+
+    address: str
+    missing: str
+
+
 class GroupDocument(msgspec.Struct, kw_only=True, frozen=True):
     """One group."""
 
@@ -48,6 +55,7 @@ class GroupDocument(msgspec.Struct, kw_only=True, frozen=True):
     members: list[MemberDocument]
     companions: list[str]
     reaches: list[ReachDocument]
+    joined_at: list[JoinDocument]
     kept_together: bool
 
 
@@ -126,6 +134,8 @@ def _before(driver: str) -> str:
 def _told(view: GroupView) -> Iterable[str]:
     for other in view.companions:
         yield f"{other.address} is part of the same device, and in another group or in none"
+    for opening in view.joined_at:
+        yield f"together, since {opening.at.address} {opening.why}"
     for reach in view.reaches:
         why = f"{reach.opening.at.address} {reach.opening.why}"
         if reach.opening.only_source_validation:
@@ -182,6 +192,10 @@ def _document(view: GroupView) -> GroupDocument:
                 others=[str(other.address) for other in reach.others],
             )
             for reach in view.reaches
+        ],
+        joined_at=[
+            JoinDocument(address=str(o.at.address), missing=o.why.removeprefix("has "))
+            for o in view.joined_at
         ],
         kept_together=view.kept_together,
     )

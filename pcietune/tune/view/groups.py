@@ -78,6 +78,7 @@ class GroupView:
         viability: Whether VFIO would take it.
         companions: Functions that share a slot with a member and are not in the group.
         reaches: What contradicts its claim to be apart.
+        joined_at: Members at which others of it fail the rule by which groups are formed.
         kept_together: Whether the ports keep its members apart now, so that it stems from before.
     """
 
@@ -86,6 +87,7 @@ class GroupView:
     viability: Viability
     companions: tuple[PciFunction, ...]
     reaches: tuple[Reach, ...]
+    joined_at: tuple[Opening, ...]
     kept_together: bool
 
 
@@ -170,6 +172,7 @@ def _view(  # noqa: PLR0913 -- one parameter per thing looked at
         viability=_viability(members),
         companions=_companions(host, fabric, functions),
         reaches=tuple(reaches),
+        joined_at=tuple(o for o in openings if o.at in functions and _joins(o, functions)),
         kept_together=all_read and _are_kept_together(functions, openings),
     )
 
@@ -211,6 +214,14 @@ def _companions(
             with suppress(ConfigSpaceError):  # one vanished
                 found |= {other.address: other for other in companions(host, fabric, function)}
     return tuple(other for _, other in sorted(found.items()) if other not in functions)
+
+
+def _joins(opening: Opening, functions: Iterable[PciFunction]) -> bool:
+    """Return whether some of these are below the opening, or in its slot and reached there."""
+    at = opening.at
+    return any(
+        at.address in f.ports or (at.slot == f.slot and f in opening.peers) for f in functions
+    )
 
 
 def _are_kept_together(functions: Iterable[PciFunction], openings: Sequence[Opening]) -> bool:
