@@ -60,9 +60,10 @@ lint: venv ## Check format, lint rules, types and import contracts
 	$(BIN)/lint-imports --no-logo
 
 .PHONY: documents
-documents: venv ## Write anew what is made from the code: the JSON Schema, docs/findings.md
+documents: venv ## Write anew what is made from the code: JSON Schema, docs/findings.md, shown output
 	$(BIN)/pcietune schema >pcietune/schemas/document-1.json
 	$(BIN)/pcietune explain --markdown >docs/findings.md
+	cd tests && ../$(BIN)/python -m style.console_blocks
 
 .PHONY: venv
 venv: .venv/develops ## Make .venv with pcietune and the tools of its developers

@@ -21,11 +21,20 @@ run() {
     fi
 }
 
+# way HOST shows the way of a NIC's writes into a GPU: the first of what `pcietune paths A B` tells.
+way() {
+    printf '\n$ pcietune paths NIC0 GPU0 --mode vm --from %s | sed -n "/^NIC0 asks/,/decides$/p"\n' \
+        "$(printf '%s' "$1" | sed "s|$host|a800.tar.gz|; s|$work/||")"
+    pcietune paths NIC0 GPU0 --mode vm --from "$1" | sed -n '/^NIC0 asks/,/decides$/p'
+}
+
 run 0 status --from "$host"
 run 3 audit --mode vm --from "$host"
+way "$host"
 run 3 plan --mode vm --from "$host"
 run 0 apply --mode vm --from "$host" --to "$work/tuned.tar"
 run 0 audit --mode vm --from "$work/tuned.tar"
+way "$work/tuned.tar"
 run 0 restore --from "$work/tuned.tar" --to "$work/restored.tar"
 run 3 audit --mode vm --from "$work/restored.tar" --json >"$work/audit.json"
 printf '\nThe last audit again finds %s ports without DirectTrans.\n' \
