@@ -274,3 +274,105 @@ def test_text_tells_the_same_of_the_root_port_and_calls_no_pch_port_off(
     joined = [(each.address, each.missing) for each in _second(grouped).joined_at]
     assert joined == [(PEG, "no ACS capability")]
     assert not any("00:1c." in port for port in _ports(_isolation(isolation).reaches))
+
+
+# F01: others than root see 64 bytes of each function, and lspci says so.
+
+
+def _tree_of_64_bytes(file: Path) -> Path:
+    host = one_switch(file.with_name("tree"))
+    for function in one_switch_functions():
+        config = host.config(function.address)
+        config.write_bytes(config.read_bytes()[:64])
+    return host.root
+
+
+def _bytes_of_64_bytes(file: Path) -> Path:
+    file.write_text(dump(one_switch_functions(), size=64))
+    return file
+
+
+def _text_of_64_bytes(file: Path) -> Path:
+    text = file.with_name("text")
+    text.write_text(_lspci(_bytes_of_64_bytes(file), "-D", "-nn", "-vvv"))
+    assert text.read_text().count("\tCapabilities: <access denied>") == 6
+    return text
+
+
+@pytest.mark.parametrize("made", [_tree_of_64_bytes, _bytes_of_64_bytes, _text_of_64_bytes])
+@pytest.mark.parametrize("mode", ["vm", "baremetal"])
+def test_what_only_root_may_read_is_no_route_and_no_exoneration(
+    pcietune: Pcietune, file: Path, made: Callable[[Path], Path], mode: str
+) -> None:
+    source = made(file)
+    command = ["paths", "NIC0", "GPU0", "--mode", mode]
+
+    shown = pcietune(*command, "--from", source)
+    run = pcietune(*command, "--json", "--from", source)
+
+    assert (shown.exit_code, run.exit_code) == (5, 5)
+    assert "as root" in shown.stderr
+    assert "ACS is not what keeps" not in shown.stdout
+    (pair,) = _pairs(run)
+    for flow, port in ((pair.now.forth, GPU_PORT), (pair.now.back, NIC_PORT)):
+        assert flow.write.outcome == "unknown"
+        assert (flow.completion.outcome, flow.completion.at) == ("unknown", port)
+    for cure in (pair.cure_forth, pair.cure_back):
+        assert cure is not None
+        assert cure.changes == []
+
+
+@pytest.mark.parametrize("made", [_tree_of_64_bytes, _bytes_of_64_bytes, _text_of_64_bytes])
+def test_what_only_root_may_read_is_not_said_to_be_apart(
+    pcietune: Pcietune, file: Path, made: Callable[[Path], Path]
+) -> None:
+    source = made(file)
+
+    shown = pcietune("paths", "--isolation", "--from", source)
+    found = _isolation(pcietune("paths", "--isolation", "--json", "--from", source))
+
+    assert shown.exit_code == 5
+    assert shown.stdout.rstrip().endswith("whether all of them are apart is not known")
+    assert _ports(found.not_known) == {GPU_PORT, NIC_PORT}
+    assert found.reaches == []
+
+
+# F07: addresses without a domain, and paths, as lspci -PP has them.
+
+
+def _with_direct_translated() -> list[Function]:
+    functions = one_switch_functions()
+    functions[3].config.word(0x106, 0x005D)  # ACS Control of the NIC's downstream port
+    return functions
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-nn", "-vvv"], ["-PP", "-nn", "-vvv"], ["-PP", "-nn", "-vvv", "-xxxx"]],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    ("functions", "outcome"),
+    [(one_switch_functions, "via root complex"), (_with_direct_translated, "direct")],
+)
+def test_text_by_short_addresses_or_paths_has_the_same_routes_as_bytes(
+    pcietune: Pcietune,
+    file: Path,
+    options: list[str],
+    functions: Callable[[], list[Function]],
+    outcome: str,
+) -> None:
+    file.write_text(dump(functions()))
+    text = file.with_name("text")
+    text.write_text(_lspci(file, *options))
+    heading = "\n20:01.0/21:00.0/22:04.0/24:00.0 " if "-PP" in options else "24:00.0 "
+    assert heading in text.read_text()
+
+    for command in (
+        ["paths", "--mode", "vm"],
+        ["paths", NIC, GPU, "--mode", "vm"],
+        ["paths", "--isolation"],
+    ):
+        assert pcietune(*command, "--from", text) == pcietune(*command, "--from", file)
+    (pair,) = _pairs(pcietune("paths", "--mode", "vm", "--json", "--from", text))
+    assert (pair.now.forth.write.outcome, pair.now.forth.write.at) == (outcome, NIC_PORT)
