@@ -376,3 +376,18 @@ def test_text_by_short_addresses_or_paths_has_the_same_routes_as_bytes(
         assert pcietune(*command, "--from", text) == pcietune(*command, "--from", file)
     (pair,) = _pairs(pcietune("paths", "--mode", "vm", "--json", "--from", text))
     assert (pair.now.forth.write.outcome, pair.now.forth.write.at) == (outcome, NIC_PORT)
+
+
+@pytest.mark.parametrize("options", [["-nn", "-vvv"], ["-xxxx"]], ids=" ".join)
+def test_paths_without_buses_are_refused_and_not_taken_for_the_function_before(
+    pcietune: Pcietune, file: Path, options: list[str]
+) -> None:
+    file.write_text(dump(one_switch_functions()))
+    text = file.with_name("text")
+    text.write_text(_lspci(file, "-P", *options))
+
+    run = pcietune("paths", "--from", text)
+
+    assert run.exit_code == 4
+    assert "20:01.0/00.0 is the path of a function, without its bus" in run.stderr
+    assert "lspci -PP instead of -P" in run.stderr

@@ -14,6 +14,7 @@ _ADDRESS = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]"
 # -PP prints the bridges above a function before it: 0000:00:1c.3/08:00.0/09:01.0
 # and setpci -v a register's place behind it: 0000:01:00.0 (cap 10 @60) @70
 _HEADER = re.compile(rf"({_ADDRESS})(?:/{_ADDRESS})*(?= (?!\(e?cap |@))")
+_BY_SLOTS = re.compile(rf"{_ADDRESS}(?:/[0-9a-f]{{2}}\.[0-7])+ ")  # lspci -P: buses are not told
 _ROW = re.compile(r"\s*([0-9a-fA-F]{2,3}):(\s[0-9a-fA-F\s]{46,})")  # and then 16 bytes
 _LIKE_A_ROW = re.compile(r"\s*[0-9a-z]{1,4}:(?:\s+[0-9a-z]{1,2}\b){2}", re.IGNORECASE)
 # -n prints `0302: 10de:20f3`, -nn `3D controller [0302]: NVIDIA ... [10de:20f3]`
@@ -155,6 +156,11 @@ class _Reader:
         elif line[0].isspace():
             if self.function is not None:
                 self.function.tell(line)
+        elif _BY_SLOTS.match(line):
+            raise place.refused(
+                f"{line.split(maxsplit=1)[0]} is the path of a function, without its bus",
+                hint="print paths with the buses in them: lspci -PP instead of -P",
+            )
         elif _LIKE_A_ROW.match(line) or not (self._ended or _INSERTED.match(line)):
             raise place.refused(
                 f"{line[:60]!r} is no line of lspci's: a row has an offset and 16 bytes in hex",
