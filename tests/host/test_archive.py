@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import tarfile
+import tty
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from trees.machines import one_switch
 
 from pcietune.errors import BadInputError, ExitCode, NotPermittedError
-from pcietune.host.recordings.archive import pack, unpack
+from pcietune.host.recordings.archive import pack, unpack, unpack_stream
 
 KIBIBYTE = 1024
 
@@ -255,6 +256,23 @@ def test_an_archive_that_was_cut_off_is_refused(
 
     with pytest.raises(BadInputError, match=r"is not a host archive, or is damaged: "):
         unpack(tmp_path / name, destination)
+
+
+def test_an_archive_that_stops_being_readable_is_said_to_do_so(
+    tmp_path: Path, destination: Path
+) -> None:
+    """A terminal's master gives EIO once nobody has the other end open (pty(7))."""
+    archive = _tar(tmp_path, _file("sys/one", b"1" * KIBIBYTE))
+    master, end = os.openpty()
+    tty.setraw(end)
+    os.write(end, archive.read_bytes()[:KIBIBYTE])
+    os.close(end)
+
+    with (
+        io.BufferedReader(io.FileIO(master)) as stream,
+        pytest.raises(BadInputError, match="what follows cannot be read: Input/output error"),
+    ):
+        unpack_stream(stream, archive, destination)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)

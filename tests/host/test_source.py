@@ -132,6 +132,21 @@ def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert error.hint == "name a file that pcietune record or lspci -D -xxxx made"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(["/proc/self/mem"], id="alone"),
+        pytest.param(["/proc/self/mem", "/proc/cmdline"], id="first of two"),
+        pytest.param(["/proc/cmdline", "/proc/self/mem"], id="second of two"),
+    ],
+)
+def test_a_file_that_opens_and_cannot_be_read_is_bad_input(source: list[str]) -> None:
+    """Nothing is mapped at address 0 (proc(5)), so read(2) gives EIO."""
+    why = "^cannot read /proc/self/mem: Input/output error$"
+    with pytest.raises(BadInputError, match=why), open_host([Path(each) for each in source]):
+        pass
+
+
 def test_a_directory_of_another_shape_is_no_host(tmp_path: Path) -> None:
     error = _refused(tmp_path)
 

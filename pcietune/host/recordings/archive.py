@@ -94,6 +94,7 @@ def opened(path: Path) -> Iterator[Plain]:
     """Yield the uncompressed content of a file, which may be a pipe.
 
     Raises:
+        BadInputError: Nothing of it can be read.
         NotPermittedError: It may not be read.
     """
     try:
@@ -103,8 +104,11 @@ def opened(path: Path) -> Iterator[Plain]:
             f"cannot read {path}: {error.strerror}", hint="run pcietune as root"
         ) from error
     with file:
-        compressed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
-        yield gzip.GzipFile(fileobj=file) if compressed else file
+        try:
+            head = file.peek(len(_GZIP_MAGIC))
+        except OSError as error:  # as of the kernel's files that have no beginning
+            raise BadInputError(f"cannot read {path}: {error.strerror}", hint=_MAKE_ONE) from error
+        yield gzip.GzipFile(fileobj=file) if head.startswith(_GZIP_MAGIC) else file
 
 
 def is_archive(stream: Plain) -> bool:
@@ -144,7 +148,12 @@ class _Bounded(io.RawIOBase):
         self._left = _LARGEST_ARCHIVE
 
     def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
+        try:
+            data = self._stream.read(size)
+        except gzip.BadGzipFile:
+            raise
+        except OSError as error:
+            raise tarfile.ReadError(f"what follows cannot be read: {error.strerror}") from error
         self._left -= len(data)
         if self._left < 0:
             raise tarfile.ReadError(f"it holds more than {_LARGEST_ARCHIVE} bytes")
