@@ -34,6 +34,8 @@ class Packet:
             from the request into the completion, and need not.
         mapped: Whether the IOMMU maps the target's BAR for the sender; None if not known. Of
             account where the IOMMU translates, or answers a translation request.
+        forged: Whether the function made the translation up itself, so that no request for one
+            went before; of account for translated requests only.
     """
 
     kind: PacketKind
@@ -41,3 +43,9 @@ class Packet:
     translated: bool = False
     relaxed_ordering: bool = False
     mapped: bool | None = True
+    forged: bool = False
+
+    @property
+    def asks_before(self) -> bool:
+        """Whether a request for a translation goes before it, all the way up."""
+        return self.translated and not self.forged and self.kind is not PacketKind.COMPLETION

@@ -106,10 +106,14 @@ class _Ways:
 
     @property
     def part_in_a_device(self) -> bool:
-        """Whether they part between functions on one link, or of one integrated device."""
+        """Whether they part between functions on one link, or of one integrated device.
+
+        Root ports of one slot number are no such functions: it is the root complex between them.
+        """
         one, other = self.peers
         if not self.depth:
-            return (one.ports, one.slot) == (other.ports, other.slot)
+            integrated = not (self.receives(one) or self.receives(other))
+            return integrated and (one.ports, one.slot) == (other.ports, other.slot)
         return self._above_parting in _RECEIVES
 
     @property
@@ -153,11 +157,12 @@ def _up(ways: _Ways, packet: Packet, controls_of: ControlsOf) -> list[Step]:
     """Return the steps up to the one that ends the way up.
 
     A translated request is preceded by one for a translation, which goes all the way up: TransBlk
-    of any port there is an end before all others.
+    of any port there is an end before all others. One that is forged is not: only a port that it
+    comes to itself can block it.
     """
     steps: list[Step] = []
     ports = list(reversed(ways.ours))
-    if packet.translated and packet.kind is not PacketKind.COMPLETION:
+    if packet.asks_before:
         met = [pass_translation_request(p, controls_of(p)) for p in ports if ways.receives(p)]
         for end in (Decision.VIOLATION, Decision.NOT_KNOWN):
             stopped = [step for step in met if step.decision is end]
@@ -166,6 +171,11 @@ def _up(ways: _Ways, packet: Packet, controls_of: ControlsOf) -> list[Step]:
         if packet.mapped is False:
             return [Step(None, Decision.ROOT_COMPLEX)]
     for index in range(len(ports) - 1, -1, -1):
+        port = ways.ours[index]
+        if packet.forged and ways.receives(port):
+            passed = pass_translation_request(port, controls_of(port))
+            if passed.decision is not Decision.UP:
+                return [*steps, passed]
         found = _at(ways, index, packet, controls_of, redirected=redirecting(steps) is not None)
         if found is None:
             continue
@@ -204,8 +214,7 @@ def _without_mapping(packet: Packet, *, iommu: bool | None) -> Outcome:
     """Return what becomes of a packet at a root complex whose IOMMU does not map the target."""
     if iommu is None:
         return Outcome.UNKNOWN
-    asked = packet.translated and packet.kind is not PacketKind.COMPLETION
-    return Outcome.BLOCKED if iommu or asked else Outcome.VIA_ROOT_COMPLEX
+    return Outcome.BLOCKED if iommu or packet.asks_before else Outcome.VIA_ROOT_COMPLEX
 
 
 def _translates(packet: Packet) -> bool | None:

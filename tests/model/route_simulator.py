@@ -67,7 +67,8 @@ class _Sent:
     @property
     def asks_before(self) -> bool:
         """Whether a request for a translation goes ahead."""
-        return self.packet.translated and self.packet.kind is not PacketKind.COMPLETION
+        asks = self.packet.translated and not self.packet.forged
+        return asks and self.packet.kind is not PacketKind.COMPLETION
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ class Simulator:
             return End.FAULT
         token = _Token(_above(sender))
         while token.at is not self._root:
-            result = self._from_below(token, sent)
+            stopped = sent.packet.forged and self._blocks_translated(token.at)
+            result = End.VIOLATION if stopped else self._from_below(token, sent)
             if isinstance(result, _Node):  # it goes down there, and windows lead it on
                 token = replace(token, at=result)
                 break
@@ -154,11 +156,14 @@ class Simulator:
         """Return whether a request for a translation is an ACS violation on its way up."""
         port = sender.above
         while port is not None and port is not self._root:
-            is_checked = self._depth(port) % 2 == 0
-            if is_checked and Acs.TRANSLATION_BLOCKING in self._of(port).on:
+            if self._blocks_translated(port):
                 return True
             port = port.above
         return False
+
+    def _blocks_translated(self, port: _Node) -> bool:
+        is_checked = self._depth(port) % 2 == 0
+        return is_checked and Acs.TRANSLATION_BLOCKING in self._of(port).on
 
     def _of(self, port: _Node) -> SimulatedAcs:
         return self._acs.get(_address(port), SimulatedAcs())

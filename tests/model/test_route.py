@@ -1,5 +1,7 @@
 """Rows of what is known of ACS, each as a sentence; words are ACS Control's bits 6:0."""
 
+from dataclasses import replace
+
 import pytest
 from model.functions import GPU, NIC, PORT, by_address, fabric, function
 from model.small_fabrics import CASCADE, DEVICE, ROOTS, SWITCH
@@ -22,6 +24,7 @@ KERNEL = Packet(PacketKind.WRITE, AddressSpace.KERNEL)
 GUEST = Packet(PacketKind.WRITE, AddressSpace.GUEST)
 TRANSLATED = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL, translated=True)
 READ = Packet(PacketKind.READ, AddressSpace.PHYSICAL, translated=True)
+FORGED = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL, translated=True, forged=True)
 T2GPA = Packet(PacketKind.WRITE, AddressSpace.GUEST, translated=True)
 DATA = Packet(PacketKind.COMPLETION, AddressSpace.PHYSICAL)
 RELAXED = Packet(PacketKind.COMPLETION, AddressSpace.PHYSICAL, relaxed_ordering=True)
@@ -360,3 +363,26 @@ def test_a_violation_is_told_though_another_port_could_not_be_read() -> None:
     words: dict[str, int | PortControls] = {"02:00.0": unread, "00:01.0": TB.value}
 
     assert way(SWITCH, "03:00.0", "04:00.0", TRANSLATED, words).outcome is Outcome.BLOCKED
+
+
+def test_a_forged_translation_turns_before_it_comes_to_a_port_that_blocks() -> None:
+    honest = in_a_switch(TRANSLATED, VIRTUALISED, root=0x1F)
+    forged = in_a_switch(FORGED, VIRTUALISED, root=0x1F)
+
+    assert (honest.outcome, where(honest)) == (Outcome.BLOCKED, "0000:00:01.0")
+    assert (forged.outcome, where(forged)) == (Outcome.DIRECT, "0000:02:00.0")
+
+
+@pytest.mark.parametrize(
+    ("nic", "root", "at"), [(0x5F, BARE, "0000:02:00.0"), (ISOLATED, 0x1F, "0000:00:01.0")]
+)
+def test_a_port_that_a_forged_translation_comes_to_blocks_it(nic: int, root: int, at: str) -> None:
+    found = in_a_switch(FORGED, nic, root=root)
+
+    assert (found.outcome, found.control, where(found)) == (Outcome.BLOCKED, TB, at)
+
+
+def test_a_root_complex_believes_a_forged_translation_of_what_is_not_mapped() -> None:
+    found = in_a_switch(replace(FORGED, mapped=False), ISOLATED)
+
+    assert found.outcome is Outcome.VIA_ROOT_COMPLEX

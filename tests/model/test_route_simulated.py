@@ -35,6 +35,8 @@ def packets() -> Iterator[Packet]:
             yield Packet(kind, space, relaxed_ordering=relaxed, mapped=mapped)
         if answered and kind is not PacketKind.COMPLETION:
             yield Packet(kind, space, translated=True, mapped=mapped)
+        if space is AddressSpace.PHYSICAL and kind is not PacketKind.COMPLETION:
+            yield Packet(kind, space, translated=True, mapped=mapped, forged=True)
 
 
 PACKETS = tuple(packets())
@@ -46,7 +48,8 @@ def named(packet: Packet | str) -> str:
     if isinstance(packet, str):
         return packet
     return (
-        f"{packet.kind.name} {packet.address.name}{' translated' * packet.translated}"
+        f"{packet.kind.name} {packet.address.name}{' forged' * packet.forged}"
+        f"{' translated' * packet.translated}"
         f"{' relaxed' * packet.relaxed_ordering}, mapped {packet.mapped}"
     )
 
@@ -101,6 +104,7 @@ def check(
             translated=packet.translated,
             relaxed_ordering=packet.relaxed_ordering,
             mapped=packet.mapped is not False,
+            forged=packet.forged,
         )
         by_space |= expected(simulator.ends(source.address, target.address, one))
 
@@ -143,7 +147,8 @@ def test_every_word_of_both_ports_of_a_switch_leads_where_the_windows_lead(packe
 def test_a_cascade_leads_where_the_windows_lead(packet: Packet, target: str) -> None:
     nic, gpu = at(CASCADE, "05:00.0"), at(CASCADE, target)
     lower, upper = words(TB, RR, CR, UF, DT), words(TB, RR, CR, UF, DT)
-    for low, high, root in product(lower, upper, words(UF)):
+    above = words(TB, UF) if packet.forged else words(UF)
+    for low, high, root in product(lower, upper, above):
         acs = {
             port("04:00.0"): SimulatedAcs(low),
             port("02:00.0"): SimulatedAcs(high),

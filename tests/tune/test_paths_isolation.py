@@ -173,6 +173,28 @@ def test_direct_translated_p2p_helps_only_who_lies(tmp_path: Path) -> None:
     assert set(map(str, found.trusted)) == {NIC}
 
 
+def test_translation_blocking_above_the_turn_stops_no_lie(tmp_path: Path) -> None:
+    blocking = root_port(ROOT_PORT, acs=(ACS_CAPABLE, 0x001F))
+    found = _isolation(one_switch(tmp_path, instead=[blocking, _port(NIC_PORT, DIRECT)]))
+
+    assert found.reaches == ()
+    assert _told(found.lies) == [(NIC_PORT, "DirectTrans+", {NIC}, {GPU}, Claim.GROUPS)]
+
+
+def test_in_a_cascade_the_lie_turns_below_the_port_that_blocks(tmp_path: Path) -> None:
+    instead = [
+        downstream_port("0000:22:00.0", below=TOP, acs=(ACS_CAPABLE, 0x001F)),
+        downstream_port("0000:24:04.0", below="0000:23:00.0", acs=DIRECT),
+    ]
+    host = opened(cascade(tmp_path, instead=instead))
+    fabric = survey(host, lambda functions: functions)
+    found = view_isolation(host, fabric, _addresses("0000:25:00.0"))
+
+    assert _told(found.lies) == [
+        ("0000:24:04.0", "DirectTrans+", {"0000:26:00.0"}, {"0000:25:00.0"}, Claim.GROUPS)
+    ]
+
+
 def test_translation_blocking_stops_the_lie(tmp_path: Path) -> None:
     tree = one_switch(tmp_path, instead=[_port(NIC_PORT, (ACS_CAPABLE, 0x005F))])
 

@@ -27,7 +27,7 @@ from pcietune.tune.paths.reach import PAST_THE_IOMMU, Reach, joined, reach
 from pcietune.tune.vfio_use import ISOLATION
 
 _HONEST = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL)
-_LIE = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL, translated=True)
+_LIE = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL, translated=True, forged=True)
 _KNOWN_TO_ISOLATE = PortControls(ISOLATION, ISOLATION, present=False)
 
 
