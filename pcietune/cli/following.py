@@ -14,6 +14,7 @@ from pcietune.model.role_name import RoleName
 from pcietune.model.vfio_user import VfioUser
 from pcietune.report.outcome import Outcome
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.paths.excerpt import check_whole
 from pcietune.tune.paths.guest_view import Guest, guest_view
 from pcietune.tune.paths.means import Transport
 from pcietune.tune.paths.pairs import Look, view_paths
@@ -66,7 +67,8 @@ def follow(host: SysfsHost, asked: Asked, outcome: Outcome) -> Followed:
     Without a mode or a profile there is no telling what is wanted, so nothing is judged.
 
     Raises:
-        BadInputError: A setting or profile cannot be used, or does not have the mode.
+        BadInputError: A setting or profile cannot be used, or does not have the mode; or a dump
+            lacks the bridges above a GPU, NIC or drive.
     """
     fabric, roles = look_over(host, asked.profile, outcome)
     settings = decided(host, outcome, asked.mode)
@@ -81,6 +83,8 @@ def follow(host: SysfsHost, asked: Asked, outcome: Outcome) -> Followed:
         {address: user.maps_peers(release) for address, user in users.items()},
     )
     view = view_paths(host, fabric, roles, audited, look)
+    if not host.files.complete:
+        check_whole(fabric, [peer.function for peer in view.peers])
     guest = guest_view(host, fabric, view.peers)
     moved_by = transports(host, view, guest)
     return Followed(fabric, roles, audited, view, users, guest, moved_by)

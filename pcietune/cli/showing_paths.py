@@ -27,9 +27,11 @@ from pcietune.report.paths_pair import pair_lines
 from pcietune.report.paths_summary import summary_lines
 from pcietune.report.paths_transport import guest_lines, transport_lines, transport_table
 from pcietune.tune.paths.bandwidth import BandwidthOf
+from pcietune.tune.paths.excerpt import check_whole
 from pcietune.tune.paths.isolation import Known, view_isolation
 from pcietune.tune.paths.means import is_for_a_vm
 from pcietune.tune.paths.measured import parse_measured
+from pcietune.tune.paths.peers import physical_peers
 from pcietune.tune.paths.view import Pair, PathsView, Peer
 from pcietune.tune.view.group_warnings import group_warnings
 
@@ -134,6 +136,8 @@ def show_isolation(
     outcome = Outcome()
     with open_host(source) as host, told(host):
         fabric, roles = look_over(host, asked.profile, outcome)
+        if not host.files.complete:
+            check_whole(fabric, [f for f, kind, _ in physical_peers(host, fabric, roles) if kind])
         trusted = frozenset(
             a for a, role in roles.items() if outcome.match and _trusts(outcome.match.profile, role)
         )
