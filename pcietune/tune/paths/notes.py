@@ -1,15 +1,18 @@
 """What holds for a pair, or for many, beside their routes: above all that ACS is not to blame."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
+from pcietune.model.kernel_release import KernelRelease
 from pcietune.model.packet import AddressSpace
 from pcietune.model.platform import Platform
 from pcietune.model.route import ControlsOf
+from pcietune.model.severity import Severity
 from pcietune.model.trace import Outcome
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 from pcietune.registers.express import PortType
+from pcietune.tune.audit.judge_command_line import lint_words
 from pcietune.tune.paths.p2pdma import root_complex
 from pcietune.tune.paths.place import Place
 from pcietune.tune.paths.sender import Sender
@@ -56,11 +59,7 @@ class Notes:
         guest = pair.now.forth.sender.address is AddressSpace.GUEST
         if redirecting and not guest and self._fabric.route(one, other) is None:
             locations = ";".join(root.location for root in redirecting)
-            notes.append(
-                f"ReqRedir+ at {named}: requests between root ports go by the IOMMU. Where nothing "
-                f"goes to VMs, boot with pci=disable_acs_redir={locations}, or with iommu=pt; what "
-                "is cleared at run time is lost with a reboot and leaves the IOMMU groups stale"
-            )
+            notes.append(_redirected(named, locations, iommu=pair.now.forth.write.iommu))
         if pair.place is Place.SYS and redirecting:
             notes.append(
                 f"the two are on different sockets, and ReqRedir+ is on at {named}: "
@@ -95,6 +94,8 @@ class Notes:
                 "VMs by iommufd get no peers' BARs mapped before Linux 7.0, so that nothing goes "
                 "between peers there; by VFIO's groups they do; which it is shows while a VM runs"
             )
+        if pairs:
+            notes += _misleading(platform)
         opened = [port for port in ports if self._is_opened(port)]
         if opened:
             notes.append(
@@ -159,3 +160,37 @@ class Notes:
         controls = self._controls_of(port)
         direct = controls.has(AcsControl.DIRECT_TRANSLATED_P2P)
         return bool(direct and controls.redirects_requests)
+
+
+def _misleading(platform: Platform) -> Iterator[str]:
+    """Yield the words of the kernel command line on which somebody may rely in vain.
+
+    A host that no profile describes is not judged, and would not hear of them otherwise.
+    """
+    options = [option.strip('"') for option in platform.pci_options]
+    release = KernelRelease.parse(platform.kernel)
+    for lint in lint_words((platform.cmdline or "").split(), options, release):
+        if lint.severity is Severity.WARNING:
+            yield f"{lint.token} on the kernel command line: {lint.reason}"
+
+
+def _redirected(named: str, locations: str, *, iommu: bool | None) -> str:
+    """Return what redirection at root ports does, and how it is ended so that it stays ended.
+
+    Args:
+        named: The root ports.
+        locations: The same, for the kernel command line.
+        iommu: Whether an IOMMU translates what goes between the two; None if not known.
+    """
+    sent = f"ReqRedir+ at {named} redirects requests between root ports"
+    ended = f"pci=disable_acs_redir={locations} or config_acs="
+    if iommu:
+        sent = f"ReqRedir+ at {named} sends requests between root ports through the IOMMU"
+        ended = f"{ended}, which ends that, or with iommu=pt, which ends its translating"
+    else:
+        ended = f"{ended}, which ends that"
+    return (
+        f"{sent}. Where nothing goes to VMs, boot with {ended}; the way stays via root complex. "
+        "What is cleared at run time is lost with a reboot and leaves the IOMMU groups stale, if "
+        "there are any"
+    )
