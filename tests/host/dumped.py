@@ -1,5 +1,6 @@
 """Hosts opened from texts, and what is refused."""
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,14 @@ def refused(directory: Path, *texts: str | bytes) -> str:
     assert raised.value.exit_code == ExitCode.BAD_INPUT
     assert raised.value.hint
     return str(raised.value).replace(f"{directory}/", "")
+
+
+def printed(directory: Path, text: str, *arguments: str) -> str:
+    """Return what lspci makes of a dump's bytes."""
+    file = directory / "dump"
+    file.write_text(text)
+    command = ["lspci", "-D", *arguments, "-F", str(file)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def _written(directory: Path, texts: tuple[str | bytes, ...]) -> list[Path]:

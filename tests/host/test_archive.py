@@ -269,7 +269,7 @@ def test_an_archive_that_stops_being_readable_is_said_to_do_so(
     os.close(end)
 
     with (
-        io.BufferedReader(io.FileIO(master)) as stream,
+        os.fdopen(master, "rb") as stream,
         pytest.raises(BadInputError, match="what follows cannot be read: Input/output error"),
     ):
         unpack_stream(stream, archive, destination)

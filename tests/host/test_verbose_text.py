@@ -1,13 +1,12 @@
 """``lspci -vvv`` without bytes: what it tells is as good as bytes, and the rest is not known."""
 
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from host.dumped import opened, refused
+from host.dumped import opened, printed, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trees.config import ENDPOINT, ConfigBuilder
@@ -27,13 +26,6 @@ from pcietune.registers.express import Express
 
 _PORT = PciAddress.parse("0000:22:04.0")
 _NIC = PciAddress.parse("0000:24:00.0")
-
-
-def _printed(directory: Path, text: str, *arguments: str) -> str:
-    file = directory / "dump"
-    file.write_text(text)
-    command = ["lspci", "-D", *arguments, "-F", str(file)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def _decoded(host: SysfsHost) -> list[object]:
@@ -58,7 +50,7 @@ def _decoded(host: SysfsHost) -> list[object]:
 @pytest.mark.parametrize("make", [one_switch_functions, cascade_functions])
 def test_text_tells_what_the_bytes_do(tmp_path: Path, make: Callable[[], list[Function]]) -> None:
     text = dump(make())
-    verbose = _printed(tmp_path, text, "-nn", "-vvv")
+    verbose = printed(tmp_path, text, "-nn", "-vvv")
 
     with opened(tmp_path, text) as host:
         by_bytes = _decoded(host)
@@ -71,7 +63,7 @@ def test_text_tells_what_the_bytes_do(tmp_path: Path, make: Callable[[], list[Fu
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(on=st.integers(0, 0x7F))
 def test_each_acs_bit_is_read_as_lspci_prints_it(tmp_path: Path, on: int) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
     names = ["SrcValid", "TransBlk", "ReqRedir", "CmpltRedir"]
     names += ["UpstreamFwd", "EgressCtrl", "DirectTrans"]
     words = " ".join(f"{n}{'+' if on >> bit & 1 else '-'}" for bit, n in enumerate(names))
@@ -82,28 +74,28 @@ def test_each_acs_bit_is_read_as_lspci_prints_it(tmp_path: Path, on: int) -> Non
 
 
 def test_bits_that_lspci_has_no_name_for_are_not_known(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
 
     with opened(tmp_path, verbose) as host, pytest.raises(ConfigSpaceError, match="not told"):
         _ = _acs(host, _PORT).enhanced
 
 
 def test_what_v_alone_prints_leaves_acs_unread_not_off(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-v")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-v")
 
     with opened(tmp_path, verbose) as host, pytest.raises(ConfigSpaceError, match="lspci -vvv"):
         _ = _acs(host, _PORT).enabled
 
 
 def test_access_denied_is_not_permitted(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions(), size=64), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions(), size=64), "-nn", "-vvv")
 
     with opened(tmp_path, verbose) as host, pytest.raises(NotPermittedError, match="64 bytes"):
         _acs(host, _PORT)
 
 
 def test_without_ids_a_device_is_not_guessed(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-vvv")
 
     with opened(tmp_path, verbose) as host:
         nic = next(f for f in host.functions() if f.address == _NIC)
@@ -127,13 +119,13 @@ def test_every_class_is_known_by_the_name_that_lspci_prints(tmp_path: Path) -> N
         Function(f"0000:00:{number:02x}.0", ConfigBuilder("1234:5678", code << 8))
         for number, code in enumerate(codes)
     ]
-    printed = _printed(tmp_path, dump(functions)).splitlines()
+    lines = printed(tmp_path, dump(functions)).splitlines()
 
-    assert [named_ids(line)[0] for line in printed] == codes
+    assert [named_ids(line)[0] for line in lines] == codes
 
 
 def test_a_class_that_nobody_knows_may_be_a_gpus(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-vvv")
 
     with opened(tmp_path, verbose.replace("3D controller", "Quantum controller")) as host:
         (problem,) = host.problems
@@ -143,7 +135,7 @@ def test_a_class_that_nobody_knows_may_be_a_gpus(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["#0d", "Access Controls <?>", "Extended Capability ID 0xd"])
 def test_acs_that_lspci_has_no_words_for_is_there_and_unread(tmp_path: Path, name: str) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
     old = re.sub(r"Access Control Services\n.*\n.*", name, verbose)
 
     with opened(tmp_path, old) as host, pytest.raises(ConfigSpaceError, match="was not recorded"):
@@ -153,8 +145,8 @@ def test_acs_that_lspci_has_no_words_for_is_there_and_unread(tmp_path: Path, nam
 def test_nothing_extended_below_a_port_that_has_some_is_none(tmp_path: Path) -> None:
     bare = Function("0000:24:00.0", ConfigBuilder("15b3:101b", 0x020700).express(ENDPOINT))
     functions = [*one_switch_functions()[:-1], replace(bare, below="0000:22:04.0")]
-    by_root = _printed(tmp_path, dump(functions), "-nn", "-vvv")
-    without_ecam = _printed(tmp_path, dump(functions, size=256), "-nn", "-vvv")
+    by_root = printed(tmp_path, dump(functions), "-nn", "-vvv")
+    without_ecam = printed(tmp_path, dump(functions, size=256), "-nn", "-vvv")
 
     with opened(tmp_path, by_root) as host:
         assert Ats.find(host.config(_function(host, _NIC))) is None
@@ -165,7 +157,7 @@ def test_nothing_extended_below_a_port_that_has_some_is_none(tmp_path: Path) -> 
 
 
 def test_capabilities_that_were_cut_out_of_the_text_are_unread(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
     cut = re.sub(r"\tCapabilities: .*\n(?:\t\t.*\n)*", "", verbose)
 
     with opened(tmp_path, cut) as host:
@@ -183,14 +175,14 @@ def test_capabilities_that_were_cut_out_of_the_text_are_unread(tmp_path: Path) -
     ],
 )
 def test_numbers_that_no_register_holds_are_unread(tmp_path: Path, damage: tuple[str, str]) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
 
     with opened(tmp_path, verbose.replace(*damage)) as host:
         assert len(host.functions()) == len(one_switch_functions())
 
 
 def test_bus_numbers_that_are_none_leave_no_bridge(tmp_path: Path) -> None:
-    verbose = _printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
+    verbose = printed(tmp_path, dump(one_switch_functions()), "-nn", "-vvv")
 
     assert "no bridge here leads to bus 23" in refused(
         tmp_path, verbose.replace("primary=22", "primary=_2")

@@ -95,7 +95,7 @@ def read_lspci_dump(lines: Iterable[Line], source: str) -> Iterator[DumpedFuncti
         if before is not None:
             yield _whole(before)
     if reader.function is not None:
-        yield _whole(reader.function)
+        yield _whole(reader.function, ended=reader.ended)
 
 
 class _Reader:
@@ -103,12 +103,13 @@ class _Reader:
 
     Attributes:
         function: What is being read; None before the first function.
+        ended: Whether an empty line followed it: what follows that may be a shell's prompt.
     """
 
     def __init__(self, source: str) -> None:
         self.function: DumpedFunction | None = None
         self._source = source
-        self._ended = True  # by an empty line: what follows may be a shell's prompt
+        self.ended = True
         self._seen: dict[PciAddress, int] = {}
         self._with_domain: bool | None = None
 
@@ -144,7 +145,7 @@ class _Reader:
         here = 0 if self.function is None else len(self.function.data)
         first = here // _ROW_SIZE
         wanted = _OFFSETS[first : first + len(offsets)]
-        if self.function is not None and (here or not self._ended) and offsets == wanted:
+        if self.function is not None and (here or not self.ended) and offsets == wanted:
             self.function.data += bytes.fromhex(" ".join([line[-_PRINTED:] for line in lines]))
             return
         for at, row in enumerate(lines, start=number):
@@ -152,7 +153,7 @@ class _Reader:
 
     def _take_text(self, line: str, place: Place) -> None:
         if not line:
-            self._ended = True
+            self.ended = True
         elif line[0].isspace():
             if self.function is not None:
                 self.function.tell(line)
@@ -161,7 +162,7 @@ class _Reader:
                 f"{line.split(maxsplit=1)[0]} is the path of a function, without its bus",
                 hint="print paths with the buses in them: lspci -PP instead of -P",
             )
-        elif _LIKE_A_ROW.match(line) or not (self._ended or _INSERTED.match(line)):
+        elif _LIKE_A_ROW.match(line) or not (self.ended or _INSERTED.match(line)):
             raise place.refused(
                 f"{line[:60]!r} is no line of lspci's: a row has an offset and 16 bytes in hex",
                 hint=_DUMP_AGAIN,
@@ -186,12 +187,12 @@ class _Reader:
             )
         self._with_domain = with_domain
         self._seen[address] = place.line
-        self._ended = False
+        self.ended = False
         return DumpedFunction(address, place)
 
     def _add_row(self, offset: int, values: bytes, number: int) -> None:
         function = self.function
-        if function is None or (self._ended and not function.data):
+        if function is None or (self.ended and not function.data):
             raise Place(self._source, number).refused("bytes of no function", hint=_DUMP_AGAIN)
         here = len(function.data)
         if offset != here:
@@ -214,10 +215,19 @@ def _row(line: str) -> tuple[int, bytes] | None:
     return (int(row[1], 16), values) if len(values) == _ROW_SIZE else None
 
 
-def _whole(function: DumpedFunction) -> DumpedFunction:
+def _whole(function: DumpedFunction, *, ended: bool = True) -> DumpedFunction:
+    """Return a function with the bytes that are told of it.
+
+    Args:
+        function: It.
+        ended: Whether something shows that no lines of it were cut off.
+
+    Raises:
+        BadInputError: Some of its bytes were.
+    """
     lines, function.lines = function.lines, []
     if not function.data:
-        _take_registers(function, lines)
+        _take_registers(function, lines, ended=ended)
     if len(function.data) not in _SIZES:
         raise function.place.refused(
             f"{function.address} ends at {len(function.data):#05x}: lspci prints 64, 256 or 4096 "
@@ -227,9 +237,9 @@ def _whole(function: DumpedFunction) -> DumpedFunction:
     return function
 
 
-def _take_registers(function: DumpedFunction, lines: list[str]) -> None:
+def _take_registers(function: DumpedFunction, lines: list[str], *, ended: bool) -> None:
     """Take what -vvv tells of a function's registers."""
     function.printed = function.printed or named_ids(lines[0])
-    told = registers_of(lines[0], lines[1:], function.printed)
+    told = registers_of(lines[0], lines[1:], function.printed, ended=ended)
     if told is not None:
         function.data, function.unread = told

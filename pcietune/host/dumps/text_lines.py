@@ -19,6 +19,8 @@ _QUOTE = re.compile(r"(?:> ?)+")
 _AS_ASCII = {0xFEFF: None, 0x200B: None, 0xA0: " ", 0x202F: " "}
 _ENTITY = re.compile(r"&(gt|lt|amp|quot|nbsp|#39|#160);")
 _MEANT = {"gt": ">", "lt": "<", "amp": "&", "quot": '"', "nbsp": " ", "#39": "'", "#160": " "}
+_DETAIL = re.compile(rb"\s+[A-Z][\w ]*:")  # as lspci -v prints below a function
+_CUT_OFF = "\N{HORIZONTAL ELLIPSIS}"
 _HINT = "capture it anew, as plain text: lspci -D -xxxx > FILE"
 
 
@@ -56,7 +58,8 @@ def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterat
 
     Rows of bytes, as lspci prints them, come as one. Carriage returns, colours and a mail's
     quotation marks are taken off, and what HTML made of blanks and of ``<``, ``>`` and ``&`` is
-    turned back.
+    turned back. What lspci -v tells in a last line without its end may be cut off anywhere: that
+    line gets an ellipsis, so that no part of a word or number is taken for the whole.
 
     Raises:
         BadInputError: It is no text, or larger than any that makes sense.
@@ -66,7 +69,11 @@ def text_lines(stream: io.BufferedReader | gzip.GzipFile, source: str) -> Iterat
         read += len(raw)
         if len(raw) > _LONGEST_LINE or read > _LARGEST or b"\0" in raw:
             raise Place(source, number).refused(_what_is_wrong(raw), hint=_HINT)
-        yield number, _clean(raw.decode(errors="replace"))
+        line = _clean(raw.decode(errors="replace"))
+        if raw.endswith(b"\n"):
+            yield number, line
+        elif line:  # blanks alone are the beginning of a line, and no empty one
+            yield number, line + _CUT_OFF if _DETAIL.match(raw) else line
 
 
 def _what_is_wrong(raw: bytes) -> str:

@@ -47,14 +47,17 @@ _NO_DEVICE_ID = (
     "not tell which port this is"
 )
 _LISTED = re.compile(r"\s+Status: Cap\+ .*")
+_STATUS = re.compile(r"\s+Status: Cap[+-] .*")
 _NOT_HERE = "its Status says that it has capabilities, but none is in the text"
+_CUT_OFF = "the text may end in the middle of its capabilities: no empty line follows them"
+_BEHIND_ALL = re.compile(r"\s+Kernel .*")  # the driver, by show_kernel of lspci.c
 _BROKEN = "lspci found the list of capabilities broken"
 NO_EXTENDED = "lspci printed no Extended Capability: there is none, or it could not read any"
 """Why Extended Configuration Space counts as unread where nothing is printed of it."""
 
 
 def registers_of(
-    first: str, lines: Sequence[str], printed: tuple[int, int, int]
+    first: str, lines: Sequence[str], printed: tuple[int, int, int], *, ended: bool
 ) -> tuple[bytearray, UnreadConfig] | None:
     """Return a function's bytes as far as they are told, and what is not.
 
@@ -62,6 +65,7 @@ def registers_of(
         first: The line with its address.
         lines: All that are printed below it.
         printed: Class (16 bits), Vendor and Device ID; ffff where not told.
+        ended: Whether something follows them, as lspci has an empty line follow each function.
 
     Returns:
         None if these are no lines of ``lspci -v``.
@@ -74,7 +78,8 @@ def registers_of(
         return None
     told = Told(NOT_IN_WORDS)
     _put_header(told, first, lines, printed)
-    _put_capabilities(told, lines, printed[1])
+    whole = ended or any(_BEHIND_ALL.fullmatch(line) for line in lines)
+    _put_capabilities(told, lines, printed[1], whole=whole)
     return told.data, told.unread()
 
 
@@ -100,8 +105,8 @@ def _put_header(
         told.put(0x2E, 2, int(subsystem[2], 16))
 
 
-def _put_capabilities(told: Told, lines: Sequence[str], vendor: int) -> None:
-    """Take the two lists, as far as they are whole."""
+def _put_capabilities(told: Told, lines: Sequence[str], vendor: int, *, whole: bool) -> None:
+    """Take the two lists; of one that may be cut off neither the last capability nor the end."""
     if any(_DENIED.fullmatch(line) for line in lines):
         told.reason = None
         return
@@ -112,20 +117,27 @@ def _put_capabilities(told: Told, lines: Sequence[str], vendor: int) -> None:
     if not found and any(_LISTED.fullmatch(line) for line in lines):
         told.reason = _NOT_HERE
         return
+    if not (whole or found or any(_STATUS.fullmatch(line) for line in lines)):
+        told.reason = _CUT_OFF
+        return
     plain = [c for c in found if c[0] < CONVENTIONAL_SIZE]
     extended = [c for c in found if c[0] >= CONVENTIONAL_SIZE]
-    kind = _put_plain(told, plain)
+    kind = _put_plain(told, plain, whole=whole or bool(extended))
     if plain and not extended:
         told.reason = NO_EXTENDED
-    _put_extended(told, extended, kind, vendor)
+    _put_extended(told, extended, kind, vendor, whole=whole)
+    if found and not whole:
+        told.reason = _CUT_OFF
 
 
-def _put_plain(told: Told, plain: Sequence[tuple[int, int, str]]) -> PortType | None:
+def _put_plain(
+    told: Told, plain: Sequence[tuple[int, int, str]], *, whole: bool
+) -> PortType | None:
     """Take the Capability list; return what kind of port it tells of, if any."""
     told.put(0x06, 2, 0x10 if plain else 0)
     told.put(0x34, 1, plain[0][0] if plain else 0)
     kind = None
-    for at, _, text, behind in _chained(plain):
+    for at, _, text, behind in _chained(plain, whole=whole):
         if text.startswith(_EXPRESS):
             told.put(at, 2, CapabilityId.PCI_EXPRESS | behind << 8)
             kind = put_express(told, at, text)
@@ -139,9 +151,14 @@ def _put_plain(told: Told, plain: Sequence[tuple[int, int, str]]) -> PortType | 
 
 
 def _put_extended(
-    told: Told, extended: Sequence[tuple[int, int, str]], kind: PortType | None, vendor: int
+    told: Told,
+    extended: Sequence[tuple[int, int, str]],
+    kind: PortType | None,
+    vendor: int,
+    *,
+    whole: bool,
 ) -> None:
-    for at, version, text, behind in _chained(extended):
+    for at, version, text, behind in _chained(extended, whole=whole):
         name = text.split("\n", 1)[0].strip()
         number = _NAMES.get(name, _number(name))
         told.put(at, 4, number | (version & 0xF) << 16 | behind << 20)
@@ -185,8 +202,10 @@ def _capabilities(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     return [(at, version, "\n".join(text)) for at, version, text in found]
 
 
-def _chained(found: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str, int]]:
-    """Return each capability with the offset of the next; 0 behind the last."""
+def _chained(
+    found: Sequence[tuple[int, int, str]], *, whole: bool
+) -> list[tuple[int, int, str, int]]:
+    """Return each capability with the offset of the next; 0 behind the last of a whole list."""
     offsets = [at for at, _, _ in found]
-    behind = [*offsets[1:], 0]
+    behind = [*offsets[1:], *([0] if whole else [])]
     return [(*c, after) for c, after in zip(found, behind, strict=False)]
