@@ -15,6 +15,7 @@ from pcietune.cli import (
     explain,
     firmware,
     groups,
+    html_report,
     kernel_args,
     mode,
     paths,
@@ -59,6 +60,7 @@ app.command()(topo.topo)
 app.command()(groups.groups)
 app.command()(paths.paths)
 app.command()(diff.diff)
+app.command()(html_report.report)
 app.command()(record.record)
 app.command(name="udev-rules")(udev_rules.udev_rules)
 app.command()(explain.explain)

@@ -26,9 +26,10 @@ def _words(text: str) -> str:
 
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
-        "apply", "audit", "diff", "explain", "firmware", "groups", "kernel-args", "mode", "paths", "plan",
+        "apply", "audit", "diff", "explain", "firmware", "groups", "kernel-args", "mode", "paths",
+        "plan",
         "profile learn", "profile lint", "profile list", "profile match", "profile schema",
-        "profile show", "record", "restore", "schema", "status", "topo", "udev-rules",
+        "profile show", "record", "report", "restore", "schema", "status", "topo", "udev-rules",
         "vfio bind", "vfio show", "vfio unbind", "watch",
     ]  # fmt: skip
 

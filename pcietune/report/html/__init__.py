@@ -1,0 +1,1 @@
+"""A host as one HTML file: boxes, matrices, routes, findings and groups."""
