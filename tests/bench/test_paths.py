@@ -10,6 +10,7 @@ import pytest
 from bench.guest import Guest
 from bench.on_guest import GENERIC, VM, addresses
 from bench.vfio import held_by_vfio
+from bench.vfs import virtual_functions
 from pcietune.report.diff_document import DiffDocument
 from pcietune.report.paths_document import FlowDocument, PathsDocument
 from pcietune.report.paths_isolation import IsolationDocument
@@ -24,6 +25,12 @@ A800 = {
     **dict.fromkeys(("nic2", "nic3"), ("gpu2", "gpu3")),
     **dict.fromkeys(("nic4", "nic5"), ("gpu4", "gpu5")),
     **dict.fromkeys(("nic6", "nic7"), ("gpu6", "gpu7")),
+}
+L20 = {
+    "nic0": ("gpu0", "gpu1"),
+    "nic1": ("gpu2", "gpu3"),
+    "nic2": ("gpu4", "gpu5"),
+    "nic3": ("gpu6", "gpu7"),
 }
 
 
@@ -43,11 +50,12 @@ def ends(whole: PathsDocument) -> dict[Way, str]:
     }
 
 
-def changes(guest: Guest, *arguments: str) -> dict[Way, tuple[str, str]]:
+def changes(guest: Guest, *arguments: str, vfs: bool = False) -> dict[Way, tuple[str, str]]:
     """Apply; return the ways that end otherwise than before."""
-    before = ends(shown(guest, *VM, *arguments))
+    looking = (*VM, *arguments, *(("--vfs",) if vfs else ()))
+    before = ends(shown(guest, *looking))
     guest.pcietune("apply", *VM, *arguments)
-    after = ends(shown(guest, *VM, *arguments))
+    after = ends(shown(guest, *looking))
     assert before.keys() == after.keys()
     return {way: (before[way], after[way]) for way in before if before[way] != after[way]}
 
@@ -55,11 +63,44 @@ def changes(guest: Guest, *arguments: str) -> dict[Way, tuple[str, str]]:
 def requests(guest: Guest, pairs: Mapping[str, Sequence[str]]) -> dict[Way, tuple[str, str]]:
     """Return that NICs' requests to GPUs become direct: writes, and what they ask to read."""
     return {
-        (guest.address(nic), guest.address(gpu), packet): (RC, DIRECT)
+        way: (RC, DIRECT)
         for nic, gpus in pairs.items()
-        for gpu in gpus
-        for packet in ("posted write", "read request")
+        for way in asked_by(guest, guest.address(nic), gpus)
     }
+
+
+def asked_by(guest: Guest, nic: str, gpus: Sequence[str]) -> list[Way]:
+    """Return the ways of the requests of a function, given by address, to GPUs."""
+    packets = ("posted write", "read request")
+    return [(nic, guest.address(gpu), packet) for gpu in gpus for packet in packets]
+
+
+@contextmanager
+def acs(guest: Guest, port: str, bit: int, *, on: bool) -> Iterator[None]:
+    """Have a bit of a port's ACS Control otherwise for a while, set by hand."""
+    address = guest.address(port)
+    before = int(guest.run("setpci", "-s", address, "ECAP_ACS+6.w").stdout, 16)
+    assert bool(before & bit) is not on
+    guest.run("setpci", "-s", address, f"ECAP_ACS+6.w={bit if on else 0:04x}:{bit:04x}")
+    try:
+        yield
+    finally:
+        guest.run("setpci", "-s", address, f"ECAP_ACS+6.w={before & bit:04x}:{bit:04x}")
+
+
+def acs_control(guest: Guest, address: str) -> set[str]:
+    """Return lspci's words for a port's ACS Control."""
+    shown_by_lspci = guest.run("lspci", "-vvv", "-s", address).stdout
+    (line,) = (line for line in shown_by_lspci.splitlines() if "ACSCtl:" in line)
+    return set(line.split()[1:])
+
+
+def flow(guest: Guest, requester: str, completer: str, *arguments: str) -> FlowDocument:
+    """Return what one function's requests to another are shown to do now."""
+    asked = (guest.address(requester), guest.address(completer))
+    (pair,) = shown(guest, *asked, *arguments).pairs
+    (found,) = (f for f in (pair.now.forth, pair.now.back) if f.requester == asked[0])
+    return found
 
 
 @pytest.mark.machine("a800")
@@ -89,32 +130,16 @@ def test_without_translations_apply_makes_nothing_direct(guest: Guest) -> None:
     assert not [way for way in ways if ways[way] == DIRECT and way[2] != "read completion"]
 
 
-@contextmanager
-def acs(guest: Guest, port: str, bit: int, *, on: bool) -> Iterator[None]:
-    """Have a bit of a port's ACS Control otherwise for a while, set by hand."""
-    address = guest.address(port)
-    before = int(guest.run("setpci", "-s", address, "ECAP_ACS+6.w").stdout, 16)
-    assert bool(before & bit) is not on
-    guest.run("setpci", "-s", address, f"ECAP_ACS+6.w={bit if on else 0:04x}:{bit:04x}")
-    try:
-        yield
-    finally:
-        guest.run("setpci", "-s", address, f"ECAP_ACS+6.w={before & bit:04x}:{bit:04x}")
+@pytest.mark.machine("l20")
+def test_virtual_functions_requests_become_direct_to_the_gpus_of_their_switch(guest: Guest) -> None:
+    with virtual_functions(guest, "nic0", 2) as vfs:
+        folded = shown(guest, *VM).peers
+        found = changes(guest, vfs=True)
 
-
-def acs_control(guest: Guest, address: str) -> set[str]:
-    """Return lspci's words for a port's ACS Control."""
-    shown_by_lspci = guest.run("lspci", "-vvv", "-s", address).stdout
-    (line,) = (line for line in shown_by_lspci.splitlines() if "ACSCtl:" in line)
-    return set(line.split()[1:])
-
-
-def flow(guest: Guest, requester: str, completer: str, *arguments: str) -> FlowDocument:
-    """Return what one function's requests to another are shown to do now."""
-    asked = (guest.address(requester), guest.address(completer))
-    (pair,) = shown(guest, *asked, *arguments).pairs
-    (found,) = (f for f in (pair.now.forth, pair.now.back) if f.requester == asked[0])
-    return found
+    ways = [way for vf in vfs for way in asked_by(guest, vf, ("gpu0", "gpu1"))]
+    assert found == dict.fromkeys(ways, (RC, DIRECT)) | requests(guest, L20)
+    stand_ins = {p.address: p.virtual_functions for p in folded if p.address in vfs}
+    assert stand_ins == {vfs[0]: 1}  # the other, which sends alike
 
 
 @pytest.mark.machine("a800")
@@ -150,6 +175,15 @@ def test_a_recording_shows_the_ways_that_the_host_shows(guest: Guest) -> None:
     guest.pcietune("record", "/run/host.tar")
 
     assert shown(guest, *VM, "--from", "/run/host.tar") == shown(guest, *VM)
+
+
+@pytest.mark.machine("l20")
+def test_a_recording_shows_the_ways_of_virtual_functions_too(guest: Guest) -> None:
+    with virtual_functions(guest, "nic0", 2):
+        guest.pcietune("record", "/run/host.tar")
+        live = shown(guest, *VM, "--vfs")
+
+    assert shown(guest, *VM, "--vfs", "--from", "/run/host.tar") == live
 
 
 @pytest.mark.machine("small")
