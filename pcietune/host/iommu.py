@@ -14,8 +14,8 @@ GROUPS = "sys/kernel/iommu_groups"
 _INTEL_DEVICE_TLB = BitField(2)  # of the Extended Capability Register (DT)
 _INTEL_SCALABLE_MODE = BitField(43)  # of the same (SMTS; ecap_smts, drivers/iommu/intel/iommu.h)
 _AMD_IOTLB_SUPPORT = BitField(24)  # of the capability header (IotlbSup)
-_SMMU = "smmu."  # arm_smmu_device_probe, drivers/iommu/arm/arm-smmu/arm-smmu.c
-_SMMU_V3 = "smmu3."  # drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c
+_SMMU = "smmu"  # then a dot and its address: arm_smmu_device_probe, drivers/iommu/arm/arm-smmu/
+_SMMU_V3 = "smmu3"  # alike, drivers/iommu/arm/arm-smmu-v3/
 
 
 def read_units(files: HostFiles) -> Mapping[str, IommuUnit]:
@@ -47,9 +47,10 @@ def _unit(files: HostFiles, name: str) -> IommuUnit:
     if files.is_directory(f"{unit}/amd-iommu"):
         register = _register(files, f"{unit}/amd-iommu/cap")
         return IommuUnit(name, IommuKind.AMD, _bit(_AMD_IOTLB_SUPPORT, register))
-    if name.startswith(_SMMU):  # versions 1 and 2
+    family = name.partition(".")[0]
+    if family == _SMMU:  # versions 1 and 2
         return IommuUnit(name, IommuKind.ARM, device_tlb=False)
-    kind = IommuKind.ARM if name.startswith(_SMMU_V3) else IommuKind.OTHER
+    kind = IommuKind.ARM if family == _SMMU_V3 else IommuKind.OTHER
     return IommuUnit(name, kind, device_tlb=None)
 
 
@@ -73,4 +74,5 @@ def _group(files: HostFiles, number: int) -> IommuGroup:
             members.append(PciAddress.parse(name))
         except BadInputError:
             continue  # a platform device, as on ARM
-    return IommuGroup(number, files.text(f"{GROUPS}/{number}/type"), tuple(sorted(members)))
+    kind, name = (files.text(f"{GROUPS}/{number}/{attribute}") for attribute in ("type", "name"))
+    return IommuGroup(number, kind, tuple(sorted(members)), name or None)

@@ -67,10 +67,11 @@ class ChangeDocument(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class CureDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """What makes writes direct, or why nothing does."""
+    """What makes writes direct, or why nothing does, or what must be known before."""
 
     changes: list[ChangeDocument]
     obstacle: str | None
+    to_know: str | None
 
 
 class FlowDocument(msgspec.Struct, kw_only=True, frozen=True):
@@ -215,7 +216,11 @@ def _step(step: Step) -> StepDocument:
 
 
 def _cure(cure: Cure) -> CureDocument:
-    return CureDocument(changes=[_change(each) for each in cure.changes], obstacle=cure.obstacle)
+    return CureDocument(
+        changes=[_change(each) for each in cure.changes],
+        obstacle=cure.obstacle,
+        to_know=cure.to_know,
+    )
 
 
 def _change(change: Change) -> ChangeDocument:

@@ -77,6 +77,9 @@ def _cure_lines(cure: Cure, flow: Flow) -> Iterator[str]:
     if cure.obstacle is not None:
         yield f"  nothing that a register can change: {cure.obstacle}"
         return
+    if cure.to_know is not None:
+        yield f"  to be known before a change is named: {cure.to_know}"
+        return
     for number, change in enumerate(cure.changes, 1):
         first = "to make it direct" if len(cure.changes) == 1 else f"to make it direct, {number}"
         port = "" if change.port is None else f"{change.port.address} "

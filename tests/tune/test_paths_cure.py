@@ -105,7 +105,8 @@ def test_a_translating_domain_on_bare_metal_needs_identity_though_acs_is_clear(
 ) -> None:
     clear = [downstream_port(a, below=UP, acs=(0x5F, 0)) for a in (GPU_PORT, NIC_PORT)]
     without = nic(NIC, below=NIC_PORT, ats=OFF)
-    found = pair(undescribed(one_switch(tmp_path, instead=[*clear, without])), NIC, GPU)
+    tree = one_switch(tmp_path, instead=[*clear, without])
+    found = pair(undescribed(tree, BARE_METAL), NIC, GPU)
 
     assert found.now.forth.write.outcome is Outcome.VIA_ROOT_COMPLEX
     (change,) = cures(found)[0].changes
@@ -116,11 +117,123 @@ def test_on_bare_metal_redirection_is_turned_off_by_the_command_line(tmp_path: P
     tree = one_switch(tmp_path, iommu=False)
     forth, _ = cures(pair(undescribed(tree, BARE_METAL), NIC, GPU))
 
-    assert named(forth) == [
-        (RemedyKind.KERNEL_ARGS, NIC_PORT, ["ReqRedir-", "CmpltRedir-"]),
-        (RemedyKind.KERNEL_ARGS, GPU_PORT, ["ReqRedir-", "CmpltRedir-"]),
-    ]
-    assert "pci=disable_acs_redir=0000:20:01.0/00.0/04.0" in forth.changes[0].command
+    # Of what the NIC writes, CmpltRedir decides nothing, nor does the port above the GPU.
+    assert named(forth) == [(RemedyKind.KERNEL_ARGS, NIC_PORT, ["ReqRedir-"])]
+    assert forth.changes[0].command.startswith("pcietune kernel-args --mode baremetal,")
+    assert "'pci=disable_acs_redir=0000:20:01.0/00.0/04.0'" in forth.changes[0].command
+
+
+def test_the_word_for_the_command_line_keeps_the_ports_that_are_in_it(tmp_path: Path) -> None:
+    """Of two such words the kernel keeps the last (disable_acs_redir_param, drivers/pci/pci.c)."""
+    tree = one_switch(tmp_path, iommu=False)
+    tree.put("proc/cmdline", "ro pci=disable_acs_redir=0000:00:01.0 pci=nommconf")
+    forth, _ = cures(pair(undescribed(tree, BARE_METAL), NIC, GPU))
+
+    word = "'pci=disable_acs_redir=0000:00:01.0;0000:20:01.0/00.0/04.0'"
+    assert word in forth.changes[0].command
+
+
+EGRESS = 0x0020
+ACS_VECTOR, PORT_NUMBER = 0x108, 0x57  # of every port in the trees: see trees.config
+
+
+@pytest.mark.parametrize(
+    ("nic_port", "gpu_port", "wanted"),
+    [
+        (EGRESS, 0, ["EgressCtrl-"]),
+        (EGRESS | 0x0C, 0, ["ReqRedir-", "EgressCtrl-"]),
+        (0x04, EGRESS, ["ReqRedir-"]),  # the GPU's port decides of what the GPU asks
+        (0x0C, EGRESS | 0x0C, ["ReqRedir-"]),
+    ],
+)
+def test_no_more_is_turned_off_than_is_in_the_requesters_way(
+    tmp_path: Path, nic_port: int, gpu_port: int, wanted: list[str]
+) -> None:
+    words = {NIC_PORT: nic_port, GPU_PORT: gpu_port}
+    ports = []
+    for number, (port, word) in enumerate(words.items()):
+        made = downstream_port(port, below=UP, acs=(0x087F, word))  # a vector of 8 bits
+        made.config.put(PORT_NUMBER, bytes([number])).put(ACS_VECTOR, b"\xff")
+        ports.append(made)
+    tree = one_switch(tmp_path, iommu=False, instead=ports)
+    forth, _ = cures(pair(undescribed(tree, BARE_METAL), NIC, GPU))
+
+    assert named(forth) == [(RemedyKind.KERNEL_ARGS, NIC_PORT, wanted)]
+
+
+@pytest.mark.parametrize("domain", ["DMA", "identity"])
+def test_without_a_duty_no_change_is_named_for_the_hosts_own(tmp_path: Path, domain: str) -> None:
+    tree = one_switch(tmp_path)
+    for group in range(6):
+        tree.group_type(group, domain)
+
+    for cure in cures(pair(undescribed(tree), NIC, GPU)):
+        assert cure.changes == ()
+        assert "--mode" in str(cure.to_know)
+
+
+def test_on_bare_metal_nothing_is_cleared_where_directtrans_shows_vms(tmp_path: Path) -> None:
+    opened = downstream_port(NIC_PORT, below=UP, acs=(0x5F, 0x5D))
+    tree = one_switch(tmp_path, iommu=False, instead=[opened])
+
+    for cure in cures(pair(undescribed(tree, BARE_METAL), NIC, GPU)):
+        assert cure.changes == ()
+        assert f"DirectTrans+ at {NIC_PORT} is set for VMs" in str(cure.obstacle)
+
+
+@pytest.mark.parametrize("word", ["vfio-pci.ids=10de:20f3", "vfio_pci.ids=8086:1,10DE:20F3"])
+def test_on_bare_metal_nothing_is_cleared_above_what_vfio_pci_is_to_take(
+    tmp_path: Path, word: str
+) -> None:
+    tree = one_switch(tmp_path, iommu=False)  # with a GPU 10de:20f3
+    tree.put("proc/cmdline", f"ro {word}")
+    forth, _ = cures(pair(undescribed(tree, BARE_METAL), NIC, GPU))
+
+    assert forth.changes == ()
+    assert "vfio-pci.ids=" in str(forth.obstacle)
+
+
+@pytest.mark.parametrize("look", [Look(), VMS, BARE_METAL])
+def test_nothing_is_opened_from_a_vms_function_to_the_hosts_own(tmp_path: Path, look: Look) -> None:
+    drive = Function(
+        NIC, ConfigBuilder("144d:a80a", 0x010802).express(ENDPOINT), below=NIC_PORT, driver="nvme"
+    )
+    of_a_vm = Function(
+        GPU,
+        ConfigBuilder("10de:2330", 0x030200).express(ENDPOINT).ats(*ON),
+        below=GPU_PORT,
+        driver="vfio-pci",
+    )
+    found = pair(undescribed(one_switch(tmp_path, instead=[drive, of_a_vm]), look), NIC, GPU)
+    forth, back = cures(found)
+
+    assert forth.changes == back.changes == ()
+    assert f"VFIO relies on the isolation below {UP}" in str(forth.obstacle)
+    assert f"{NIC} is not given to VMs" in str(back.obstacle)
+
+
+def test_of_what_is_unknown_no_change_is_named_but_what_to_read(tmp_path: Path) -> None:
+    clear = [downstream_port(a, below=UP, acs=(0x5F, 0)) for a in (GPU_PORT, NIC_PORT)]
+    tree = one_switch(tmp_path, instead=[*clear, nic(NIC, below=NIC_PORT, ats=OFF)])
+    for group in range(6):
+        (tree.root / f"sys/kernel/iommu_groups/{group}/type").unlink()
+    found = pair(undescribed(tree, BARE_METAL), NIC, GPU)
+
+    assert found.now.forth.write.outcome is Outcome.UNKNOWN
+    assert cures(found)[0].changes == ()
+    assert "/sys/kernel/iommu_groups" in str(cures(found)[0].to_know)
+
+
+def test_every_command_for_vms_names_the_mode(tmp_path: Path) -> None:
+    blocking = root_port(ROOT_PORT, acs=(0x5F, 0x1F))
+    clear = downstream_port(NIC_PORT, below=UP, acs=(0x5F, 0))
+    tree = one_switch(tmp_path, instead=[blocking, clear])
+    forth, _ = cures(pair(undescribed(tree, VMS), NIC, GPU))
+
+    commands = [change.command for change in forth.changes]
+    assert len(commands) == 3
+    assert all(c.startswith("pcietune ") and "--mode vm" in c for c in commands)
+    assert commands[-1] == "pcietune plan --mode vm; pcietune apply --mode vm"
 
 
 def test_redirection_stays_where_vfio_has_anything_below_the_switch(tmp_path: Path) -> None:
@@ -128,7 +241,7 @@ def test_redirection_stays_where_vfio_has_anything_below_the_switch(tmp_path: Pa
     forth, _ = cures(pair(undescribed(tree), NIC, GPU))
 
     assert forth.changes == ()
-    assert "keeps apart what VMs are given" in str(forth.obstacle)
+    assert f"VFIO relies on the isolation below {UP}" in str(forth.obstacle)
 
 
 def test_what_is_direct_needs_nothing(tmp_path: Path) -> None:
@@ -156,7 +269,7 @@ def test_guests_that_nothing_keeps_apart_need_redirection_first(tmp_path: Path) 
         pair(undescribed(one_switch(tmp_path, instead=[*clear, fitted]), VMS), NIC, GPU)
     )
 
-    assert named(forth)[0] == (RemedyKind.KERNEL_ARGS, NIC_PORT, ["ReqRedir+", "CmpltRedir+"])
+    assert named(forth)[0] == (RemedyKind.KERNEL_ARGS, NIC_PORT, ["ReqRedir+"])
 
 
 def test_behind_an_iommu_that_may_answer_with_guest_addresses_nothing_is_opened(
@@ -235,7 +348,7 @@ def test_what_is_named_makes_the_writes_direct_when_it_is_done(look: Look, made:
         assert outcome is not Outcome.DIRECT
         assert made.cured(cure).forth(look)[0] is Outcome.DIRECT
     else:
-        assert (outcome is Outcome.DIRECT) == (cure.obstacle is None)
+        assert (outcome is Outcome.DIRECT) == (cure == Cure())
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,12 +2,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trees.config import ENDPOINT, ConfigBuilder
+from trees.config import ENDPOINT, ROOT_PORT, ConfigBuilder
 from trees.express import Express
 from trees.function import Function, downstream_port, nic
+from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.ats_hosts import ENABLED, NIC_GROUP, OFF, ON, arm, behind, host
 from tune.judged import GPU, NIC, NIC_PORT
+from tune.judged import ROOT_PORT as ROOT
 from tune.paths_hosts import sender
 
 from pcietune.model.packet import AddressSpace
@@ -134,15 +136,52 @@ def test_ats_that_cannot_be_read_is_not_known(tmp_path: Path) -> None:
     assert sender(tree, NIC, guest=True).translated is None
 
 
-def test_the_command_line_tells_of_an_identity_domain_where_groups_are_not_known(
-    tmp_path: Path,
-) -> None:
-    tree = host(tmp_path, ON)
+def without_group_type(tree: TreeHost, cmdline: str) -> TreeHost:
+    """Have a host not tell the type of the NIC's group, as a dump beside its command line."""
     (tree.root / f"sys/kernel/iommu_groups/{NIC_GROUP}/type").unlink()
+    tree.put("proc/cmdline", f"ro {cmdline}".strip())
+    return tree
 
-    assert sender(tree, NIC).address is AddressSpace.UNKNOWN
-    tree.put("proc/cmdline", "ro iommu=pt")
-    assert sender(tree, NIC).address is AddressSpace.PHYSICAL
+
+@pytest.mark.parametrize(
+    ("cmdline", "space"),
+    [
+        ("", AddressSpace.UNKNOWN),
+        ("iommu=pt", AddressSpace.PHYSICAL),
+        ("intel_iommu=on,sm_on iommu=pt,noforce", AddressSpace.PHYSICAL),
+        ("iommu=nopt iommu=pt", AddressSpace.PHYSICAL),
+        ("iommu=pt iommu=nopt", AddressSpace.UNKNOWN),
+        ("iommu=pt,nopt", AddressSpace.UNKNOWN),
+        ("iommu.passthrough=1", AddressSpace.PHYSICAL),
+        ("iommu=pt iommu.passthrough=0", AddressSpace.UNKNOWN),
+        ("intel_iommu=off", AddressSpace.PHYSICAL),
+        ("intel_iommu=off intel_iommu=on", AddressSpace.UNKNOWN),
+        ("iommu=off", AddressSpace.PHYSICAL),
+        ("amd_iommu=off", AddressSpace.UNKNOWN),  # the root port is Intel's
+    ],
+)
+def test_the_command_line_tells_what_addresses_mean_where_groups_do_not(
+    tmp_path: Path, cmdline: str, space: AddressSpace
+) -> None:
+    """By iommu_setup (arch/x86/kernel/pci-dma.c): of pt and nopt the last counts."""
+    assert sender(without_group_type(host(tmp_path, ON), cmdline), NIC).address is space
+
+
+@pytest.mark.parametrize(
+    ("vendor", "word", "space"),
+    [
+        ("1022:1483", "amd_iommu=off", AddressSpace.PHYSICAL),
+        ("1022:1483", "intel_iommu=off", AddressSpace.UNKNOWN),
+        ("1b36:000c", "iommu=off", AddressSpace.UNKNOWN),  # a VM's, on whatever processor
+    ],
+)
+def test_only_the_processors_own_parameter_turns_its_iommu_off(
+    tmp_path: Path, vendor: str, word: str, space: AddressSpace
+) -> None:
+    root = Function(ROOT, ConfigBuilder(vendor, 0x060400).express(ROOT_PORT).acs(0x5F, 0x1D))
+    tree = without_group_type(one_switch(tmp_path, instead=[root]), word)
+
+    assert sender(tree, NIC).address is space
 
 
 @pytest.mark.parametrize("relaxed", [True, False])

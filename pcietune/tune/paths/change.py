@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pcietune.model.finding import Remedy, RemedyKind
 from pcietune.model.function import PciFunction
-from pcietune.model.profile import AcsWant
+from pcietune.model.profile import AcsWant, ModeName
 from pcietune.tune.paths.sender import Sender
 
 
@@ -33,13 +33,16 @@ class Cure:
 
     Attributes:
         changes: All that is needed, what is to be done first at the beginning; empty if the
-            requests are direct, or nothing makes them so.
-        obstacle: Why nothing does, in half a sentence; None if the changes do, or if the requests
-            are direct already.
+            requests are direct, or nothing makes them so, or that is not known.
+        obstacle: Why nothing does, in half a sentence; None if the changes do, if the requests
+            are direct already, or if that is not known.
+        to_know: What must be known before anything can be named, in half a sentence; None if
+            nothing must.
     """
 
     changes: tuple[Change, ...] = ()
     obstacle: str | None = None
+    to_know: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,15 @@ class Prospect:
     Attributes:
         sender: It, once nothing keeps it from having ATS.
         ats: What gives it the ATS that it lacks; None if nothing is known to.
-        may_clear: Whether redirection may be turned off on its way: never where VMs are served.
+        kept: Why redirection stays on whatever the duty, in half a sentence: something on its host
+            is made for VMs; None if nothing is.
+        duty: Its own mode; None if that is not known.
+        redirects_off: What the kernel command line has for ``pci=disable_acs_redir=`` already;
+            None if nothing.
     """
 
     sender: Sender
     ats: Remedy | None
-    may_clear: bool
+    kept: str | None
+    duty: ModeName | None
+    redirects_off: str | None = None

@@ -5,30 +5,31 @@ functions the redirection stays on, whatever it costs: what keeps VMs apart is n
 remedy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
-from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.finding import RemedyKind
 from pcietune.model.function import PciFunction
-from pcietune.model.packet import AddressSpace, PacketKind
+from pcietune.model.packet import AddressSpace
 from pcietune.model.profile import AcsWant
-from pcietune.model.route import ControlsOf, trace
+from pcietune.model.route import ControlsOf
 from pcietune.model.trace import Outcome
 from pcietune.registers.acs import AcsControl
 from pcietune.registers.express import PortType
 from pcietune.tune.paths.change import Change, Cure, Prospect
-from pcietune.tune.paths.controls import once_written
 from pcietune.tune.paths.flow import Flow
-from pcietune.tune.paths.sender import Sender
+from pcietune.tune.paths.tried import fewest, tried
 
 _DIRECT = AcsWant(AcsControl.DIRECT_TRANSLATED_P2P, on=True)
 _UNBLOCKED = AcsWant(AcsControl.TRANSLATION_BLOCKING, on=False)
-_REDIRECTING = (AcsControl.P2P_REQUEST_REDIRECT, AcsControl.P2P_COMPLETION_REDIRECT)
-_REDIRECTS = tuple(AcsWant(control, on=True) for control in _REDIRECTING)
-_UNCONTROLLED = AcsWant(AcsControl.P2P_EGRESS_CONTROL, on=False)
-_NO_REDIRECT = (*(AcsWant(control, on=False) for control in _REDIRECTING), _UNCONTROLLED)
+_REDIRECTED = AcsWant(AcsControl.P2P_REQUEST_REDIRECT, on=True)
+_APPLY = "pcietune plan --mode vm; pcietune apply --mode vm"
+_BOOT = "pcietune kernel-args --mode vm, then reboot with the words that it prints"
+_WHICH_DUTY = (
+    "the host's duty, on which it depends: on bare metal redirection may go, for VMs it must stay; "
+    "name --mode baremetal or --mode vm"
+)
 _RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 
 
@@ -47,21 +48,54 @@ def cure(fabric: Fabric, flow: Flow, controls_of: ControlsOf, prospect: Prospect
     if way is None:
         return Cure(obstacle="the two have no switch in common: it is the root complex that routes")
     receiving = (*_receiving(fabric, flow.sender.function), way.completion_port)
-    unread = next((port for port in receiving if controls_of(port).enabled is None), None)
-    if unread is not None:
-        return Cure(obstacle=f"the ACS of {unread.address} could not be read")
-    if flow.sender.address is AddressSpace.GUEST:
+    guest = flow.sender.address is AddressSpace.GUEST
+    kept = None if guest else prospect.kept or _opened(controls_of, receiving)
+    missing = _not_known(flow, controls_of, receiving)
+    if missing is not None:
+        decided = guest or prospect.duty is not None
+        beside = kept if kept is not None or decided else _WHICH_DUTY
+        return Cure(to_know="; and ".join(filter(None, (missing, beside))))
+    if kept is not None:
+        return Cure(obstacle=kept)
+    if guest:
         found = _for_a_guest(fabric, flow, controls_of, prospect, way.request_port)
         sender = replace(prospect.sender, translated=True, mapped=True)
-    elif not prospect.may_clear:
-        return Cure(
-            obstacle="redirection keeps apart what VMs are given here, and what the host itself "
-            "sends past it has no other way"
-        )
+    elif prospect.duty is None:
+        return Cure(to_know=_WHICH_DUTY)
     else:
-        found = _on_bare_metal(flow, controls_of, (way.request_port, way.completion_port))
         sender = replace(flow.sender, address=AddressSpace.PHYSICAL, translated=False)
-    return found if found.obstacle else _tried(fabric, flow, controls_of, sender, found)
+        wants = fewest(fabric, flow, controls_of, sender, way.request_port)
+        found = _on_bare_metal(flow, prospect, way.request_port, wants)
+    return found if found.obstacle else tried(fabric, flow, controls_of, sender, found)
+
+
+def _not_known(flow: Flow, controls_of: ControlsOf, receiving: Sequence[PciFunction]) -> str | None:
+    """Return what is to be read before anything can be named; None if all that decides is known."""
+    unread = next((port for port in receiving if controls_of(port).enabled is None), None)
+    if unread is not None:
+        return f"the ACS of {unread.address}, which could not be read"
+    if flow.write.outcome is not Outcome.UNKNOWN:
+        return None
+    sender = flow.sender
+    if sender.translated is None:
+        return f"whether {sender.function.address} sends translated requests: {sender.why}"
+    if sender.address is AddressSpace.UNKNOWN and not sender.translated:
+        return (
+            f"what the addresses of {sender.function.address} mean: the type of its IOMMU group "
+            "(/sys/kernel/iommu_groups/*/type), and whether a VFIO driver has it (lspci -k)"
+        )
+    return flow.write.reason
+
+
+def _opened(controls_of: ControlsOf, receiving: Sequence[PciFunction]) -> str | None:
+    """Return why a port that lets translated requests across means VMs; None if none does."""
+    opened = next((port for port in receiving if controls_of(port).has(_DIRECT.control)), None)
+    if opened is None:
+        return None
+    return (
+        f"DirectTrans+ at {opened.address} is set for VMs, which rely on redirection; "
+        "pcietune mode baremetal tells the way from that duty to the other"
+    )
 
 
 def _for_a_guest(
@@ -78,8 +112,8 @@ def _for_a_guest(
         return Cure(obstacle=f"{prospect.sender.why}, so that its requests must go up")
     if prospect.sender.answer is not AddressSpace.PHYSICAL:
         return Cure(
-            obstacle="its IOMMU may answer with guest addresses (T2GPA), which are not to be "
-            "routed by a switch: DirectTrans must stay off"
+            obstacle="its IOMMU is none that is known to answer with host addresses: RISC-V's may "
+            "answer with guest addresses (T2GPA), and DirectTrans must stay off"
         )
     if now.supported is not None and _DIRECT.control not in now.supported:
         return Cure(obstacle=f"{request_port.address} does not implement DirectTrans")
@@ -88,9 +122,9 @@ def _for_a_guest(
             Change(
                 RemedyKind.KERNEL_ARGS,
                 "redirection, without which guests' addresses meet the windows of this host",
-                "pcietune kernel-args --write, then reboot",
+                _BOOT,
                 request_port,
-                _REDIRECTS,
+                (_REDIRECTED,),
             )
         )
     if flow.sender.translated is not True:
@@ -99,14 +133,14 @@ def _for_a_guest(
             Change(
                 RemedyKind.SOFTWARE if remedy is None else remedy.kind,
                 f"ATS: {flow.sender.why}",
-                "pcietune audit tells what keeps it off" if remedy is None else remedy.command,
+                "pcietune audit --mode vm" if remedy is None else remedy.command,
             )
         )
     changes += [
         Change(
             RemedyKind.KERNEL_ARGS,
             "TransBlk-, as it makes a violation of every translation request",
-            "pcietune kernel-args --write, then reboot",
+            _BOOT,
             port,
             (_UNBLOCKED,),
         )
@@ -118,7 +152,7 @@ def _for_a_guest(
             Change(
                 RemedyKind.REGISTER,
                 "DirectTrans+, so that translated requests go straight across",
-                "pcietune apply",
+                _APPLY,
                 request_port,
                 (_DIRECT,),
             )
@@ -135,21 +169,25 @@ def _for_a_guest(
 
 
 def _on_bare_metal(
-    flow: Flow, controls_of: ControlsOf, ports: tuple[PciFunction, PciFunction]
+    flow: Flow, prospect: Prospect, port: PciFunction, wants: tuple[AcsWant, ...]
 ) -> Cure:
-    """Return what the host's own functions need: no redirection, and addresses as ports decode."""
-    wanted = {port: _switched_off(controls_of, port) for port in ports}
-    changes = [
-        Change(
-            RemedyKind.KERNEL_ARGS,
-            f"{' '.join(map(str, wants))}, so that peers' packets are not sent up",
-            f"pcietune kernel-args --write, or pci=disable_acs_redir={port.location}, then reboot",
-            port,
-            wants,
+    """Return what the host's own functions need: no redirection, and addresses as ports decode.
+
+    The kernel keeps only the last ``pci=disable_acs_redir=``, so what is there already is in it.
+    """
+    changes = []
+    if wants:
+        word = ";".join(filter(None, (prospect.redirects_off, port.location)))
+        changes.append(
+            Change(
+                RemedyKind.KERNEL_ARGS,
+                f"{' '.join(map(str, wants))}, so that requests to peers are not sent up",
+                "pcietune kernel-args --mode baremetal, or one word for all ports, of which the "
+                f"kernel keeps the last: 'pci=disable_acs_redir={word}'; then reboot",
+                port,
+                wants,
+            )
         )
-        for port, wants in wanted.items()
-        if wants
-    ]
     if flow.sender.address is not AddressSpace.PHYSICAL:
         unknown = flow.sender.address is AddressSpace.UNKNOWN
         changes.append(
@@ -165,39 +203,6 @@ def _on_bare_metal(
             )
         )
     return Cure(tuple(changes))
-
-
-def _switched_off(controls_of: ControlsOf, port: PciFunction) -> tuple[AcsWant, ...]:
-    now = controls_of(port)
-    return tuple(want for want in _NO_REDIRECT if now.has(want.control))
-
-
-def _tried(
-    fabric: Fabric, flow: Flow, controls_of: ControlsOf, sender: Sender, found: Cure
-) -> Cure:
-    """Return the cure if the writes are direct with it, else what still keeps them from it."""
-    wanted: dict[PciAddress, tuple[AcsWant, ...]] = {}
-    for change in found.changes:
-        if change.port is not None:
-            address = change.port.address
-            wanted[address] = (*wanted.get(address, ()), *change.wants)
-    after = _written(fabric, flow, controls_of, sender, wanted)
-    return found if after is None else Cure(obstacle=after)
-
-
-def _written(
-    fabric: Fabric,
-    flow: Flow,
-    controls_of: ControlsOf,
-    sender: Sender,
-    wanted: Mapping[PciAddress, tuple[AcsWant, ...]],
-) -> str | None:
-    packet = sender.request(PacketKind.WRITE, translated=sender.translated is True)
-    written = once_written(controls_of, wanted)
-    after = trace(fabric, sender.function, flow.completer, packet, written)
-    if after.outcome is Outcome.DIRECT:
-        return None
-    return f"{after.at.address}: {after.reason}" if after.at is not None else after.reason
 
 
 def _receiving(fabric: Fabric, function: PciFunction) -> list[PciFunction]:

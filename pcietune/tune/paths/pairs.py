@@ -11,6 +11,7 @@ from pcietune.model.profile import ModeName
 from pcietune.model.role_name import RoleName
 from pcietune.model.route import ControlsOf
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.audit.duties import modes_of
 from pcietune.tune.paths.controls import ControlsReader, once_written
 from pcietune.tune.paths.cures import Cures
 from pcietune.tune.paths.flow import flow
@@ -72,7 +73,8 @@ def view_paths(
         by_profile = SendersOnce(audited, guests, senders)
         written = once_written(controls, wanted_controls(audited))
         once = _Ways(fabric, written, lambda peer: by_profile(peer.function, peer.kind))
-    cures = Cures(host, fabric, controls, senders, guests, duty)
+    duties = {} if audited is None else _duties(audited)
+    cures = Cures(host, fabric, controls, senders, guests, duty, duties)
     notes = Notes(fabric, controls, in_a_vm=why_a_vm(host) is not None)
     pairs = {}
     for one, other in _pairs(peers):
@@ -92,6 +94,10 @@ def view_paths(
     )
     problems = dict.fromkeys((*senders.problems, *controls.problems))
     return PathsView(peers, pairs, duty, tuple(problems), of_host)
+
+
+def _duties(audited: Audit) -> Mapping[PciAddress, ModeName]:
+    return modes_of(audited.yardstick, audited.roles, audited.groups)
 
 
 class _Ways:

@@ -13,6 +13,7 @@ from pcietune.model.packet import AddressSpace
 from pcietune.model.platform import IommuKind
 from pcietune.registers.device_control import DeviceControl
 from pcietune.tune.ats.situation import Domain, situation
+from pcietune.tune.paths.command_line import addresses_by_command_line
 from pcietune.tune.paths.sender import Sender
 from pcietune.tune.paths.translating import mended, translating
 
@@ -24,8 +25,6 @@ _SPACES = {
     Domain.OTHER: AddressSpace.UNKNOWN,
     Domain.UNKNOWN: AddressSpace.UNKNOWN,
 }
-_OFF = ("iommu=off", "intel_iommu=off", "amd_iommu=off")
-_IDENTITY = ("iommu=pt", "iommu.passthrough=1", "iommu.passthrough=y", "iommu.passthrough=on")
 
 
 class Senders:
@@ -128,9 +127,8 @@ class Senders:
         platform = self._host.platform()
         found = situation(platform, function, state, enabled=False, proved=False)
         space = _SPACES[found.domain]
-        words = (platform.cmdline or "").split()
-        if space is AddressSpace.UNKNOWN and any(word in words for word in (*_OFF, *_IDENTITY)):
-            return AddressSpace.PHYSICAL
+        if space is AddressSpace.UNKNOWN:
+            return addresses_by_command_line(platform, self._fabric, function, vfio=state.vfio)
         return space
 
     def _answer(self, state: FunctionState) -> AddressSpace:
