@@ -108,12 +108,11 @@ class _Ways:
     def part_in_a_device(self) -> bool:
         """Whether they part between functions on one link, or of one integrated device.
 
-        Root ports of one slot number are no such functions: it is the root complex between them.
+        Root ports of one slot are taken for such, as the kernel does that groups them.
         """
         one, other = self.peers
         if not self.depth:
-            integrated = not (self.receives(one) or self.receives(other))
-            return integrated and (one.ports, one.slot) == (other.ports, other.slot)
+            return (one.ports, one.slot) == (other.ports, other.slot)
         return self._above_parting in _RECEIVES
 
     @property
