@@ -53,6 +53,15 @@ def test_two_boxes_make_a_pair_too(opened: Open, a800: Path) -> None:
     assert page.ids(".decides-here") == {"f-0000:22:00.0"}
 
 
+def test_of_two_boxes_without_a_gpu_it_says_that_one_must_be(opened: Open, a800: Path) -> None:
+    page = opened(a800)
+    for label in ("NIC0", "NIC1"):
+        page.driver.execute_script("arguments[0].click()", page.peer(label))
+
+    assert page.told == "No route is told between NIC0 and NIC1: one of two must be a GPU."
+    assert page.ids(".lit") == set()
+
+
 def test_pointing_at_a_pair_lights_it_and_moves_nothing(opened: Open, a800: Path) -> None:
     page = opened(a800)
     cell = page.cell("NIC0", "GPU0")

@@ -28,7 +28,7 @@
         const box = byId(id);
         if (box === null) continue;
         box.classList.add("lit");
-        box.classList.toggle("decides-here", step.classList.contains("decides"));
+        if (step.classList.contains("decides")) box.classList.add("decides-here");
         for (let up = box.parentElement; up !== null; up = up.parentElement)
           if (up.tagName === "DETAILS" && up.classList.contains("vfs")) up.open = true;
       }
@@ -99,9 +99,11 @@
         return;
       }
       const route = byId(`route-${first.dataset.peer}-${peer.dataset.peer}`);
+      const pair = `${first.dataset.peer} and ${peer.dataset.peer}`;
       first.setAttribute("aria-pressed", "false");
       first = null;
       choose(route);
+      if (route === null) told.textContent = `No route is told between ${pair}: one of two must be a GPU.`;
     });
 
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") letGo(); });
