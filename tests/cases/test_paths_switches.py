@@ -132,3 +132,52 @@ def test_what_is_missing_where_acs_is_off_is_iommu_pt(pcietune: Pcietune, tmp_pa
         assert pair.cure_forth is not None
         (change,) = pair.cure_forth.changes
         assert change.command.startswith("iommu=pt")
+
+
+# Supermicro 7048GR-TR, NVIDIA/nccl#19 (A08): the switches are on two sockets.
+
+
+@pytest.mark.parametrize("control", [0x001D, 0x0000])
+def test_across_sockets_nothing_is_direct_whatever_acs_says(
+    pcietune: Pcietune, tmp_path: Path, control: int
+) -> None:
+    host = TreeHost(tmp_path)
+    host.put("proc/cmdline", "ro iommu=off")
+    for node, (root, bus) in enumerate((("0000:00:02.0", 3), ("0000:80:02.0", 0x82))):
+        up, down = f"0000:{bus:02x}:00.0", f"0000:{bus + 1:02x}:08.0"
+        card = gpu(f"0000:{bus + 2:02x}:00.0", below=down)
+        card.attributes["numa_node"] = str(node)
+        host.add(
+            root_port(root, acs=(ACS_CAPABLE, control)),
+            upstream_port(up, below=root),
+            downstream_port(down, below=up, acs=(ACS_CAPABLE, control)),
+            card,
+        )
+
+    (pair,) = _paths(pcietune, tmp_path, "--mode", "baremetal").pairs
+
+    assert pair.place == "SYS"
+    assert pair.now.forth.write.outcome == "via root complex"
+    assert pair.cure_forth is not None
+    assert pair.cure_forth.changes == []
+
+
+# Root ports of one slot that do not redirect: the kernel's groups take them for one device.
+
+
+def test_groups_that_root_ports_of_one_slot_break_are_told(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    host = TreeHost(tmp_path)
+    host.intel_iommu("dmar0")
+    ports = ("0000:00:03.1", "0000:00:03.2")
+    functions = [root_port(port, acs=(ACS_CAPABLE, 0)) for port in ports]
+    functions += [
+        gpu(card, below=port, driver="vfio-pci")
+        for card, port in zip(("0000:41:00.0", "0000:61:00.0"), ports, strict=True)
+    ]
+    host.add(*(replace(f, group=n, iommu="dmar0") for n, f in enumerate(functions)))
+
+    said = pcietune("paths", "--isolation", "--from", tmp_path).stdout
+
+    assert f"NOT APART  {ports[0]}, {ports[1]}: ReqRedir-" in said
