@@ -1,12 +1,15 @@
 """All that ``report`` shows of a host."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pcietune.cli.following import Asked, follow
 from pcietune.cli.progress import told
 from pcietune.errors import ConfigSpaceError
+from pcietune.host.recordings.kernel_command_line import without_private_values
 from pcietune.host.source import open_host
+from pcietune.model.platform import Platform
 from pcietune.report.html.page import Seen
 from pcietune.report.outcome import Outcome
 from pcietune.tune.view.group_warnings import group_warnings
@@ -33,6 +36,14 @@ def draw_up(source: Sequence[Path] | None, asked: Asked) -> Seen:
         except ConfigSpaceError:  # a dump has none, and the page says so
             groups = None
         warnings = tuple(group_warnings(host))
+    outcome.platform = None if outcome.platform is None else _for_others(outcome.platform)
     unread = () if groups is None else groups.problems
     problems = tuple(dict.fromkeys((*followed.view.problems, *unread)))
     return Seen(outcome, fabric, nodes, followed.view, groups, warnings, problems)
+
+
+def _for_others(platform: Platform) -> Platform:
+    """Return a host that tells no more than its recording would, since pages are passed on."""
+    if platform.cmdline is None:
+        return platform
+    return replace(platform, cmdline=without_private_values(platform.cmdline))

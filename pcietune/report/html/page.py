@@ -56,6 +56,7 @@ def html_page(seen: Seen) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         finalize=_shown,
     )
     style, script = (_text(environment, name) for name in ("page.css", "page.js"))
