@@ -74,5 +74,6 @@ def _group(files: HostFiles, number: int) -> IommuGroup:
             members.append(PciAddress.parse(name))
         except BadInputError:
             continue  # a platform device, as on ARM
-    kind, name = (files.text(f"{GROUPS}/{number}/{attribute}") for attribute in ("type", "name"))
-    return IommuGroup(number, kind, tuple(sorted(members)), name or None)
+    kind = files.text(f"{GROUPS}/{number}/type")
+    called = files.text(f"{GROUPS}/{number}/name")
+    return IommuGroup(number, kind, tuple(sorted(members)), called or None)

@@ -48,11 +48,18 @@ class IommuGroup:
         type: Of its default domain: ``DMA``, ``DMA-FQ``, ``identity``, ``blocked`` ...; None if
             unreadable. It does not say what VFIO attached.
         members: In the order of addresses.
+        name: What a driver named it; mostly None.
     """
 
     number: int
     type: str | None
     members: tuple[PciAddress, ...]
+    name: str | None = None
+
+    @property
+    def is_without_iommu(self) -> bool:
+        """Whether VFIO made it where no IOMMU is (drivers/vfio/group.c)."""
+        return self.name == "vfio-noiommu"
 
     @property
     def translates(self) -> bool | None:

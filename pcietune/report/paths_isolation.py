@@ -10,6 +10,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NotKnown
 from pcietune.model.settings import Tenancy
 from pcietune.report.class_names import class_name
+from pcietune.report.isolation_summary import summary_line, untranslated_lines
 from pcietune.report.json_text import encode
 from pcietune.tune.paths.isolation import Isolation
 from pcietune.tune.paths.ownership import Claim, Owner
@@ -29,6 +30,11 @@ _TENANCY = {
 _LIES = (
     "only by a lie, requests marked as translated that no IOMMU ever saw, do these reach others; "
     "where their ATS is on, the root complex believes them, too, about all of the host's memory"
+)
+
+_BY_RULE = (
+    "by the rule of the kernel's groups, which these registers break; an IOMMU that translates "
+    "before a root port decodes, as VT-d does, leaves no such way, as `pcietune paths` has it"
 )
 
 
@@ -101,9 +107,12 @@ def isolation_lines(view: Isolation, warnings: Iterable[str]) -> Iterator[str]:
         yield "NOT APART  no IOMMU is on: every function reaches all of memory and all others"
     elif view.iommu is None:
         yield "note  IOMMU groups are not known here: what may go to different VMs is told as well"
+    yield from untranslated_lines(view)
     for reach in view.reaches:
         yield f"NOT APART  {_where(reach)}; {_APART_BY[reach.claim]}"
         yield from _who(view, reach)
+        if all(port.is_pci_bridge and not port.ports for port in reach.ports):
+            yield f"  {_BY_RULE}"
     for reach in view.not_known:
         yield f"not known  {_where(reach)}"
         yield from _who(view, reach)
@@ -113,26 +122,11 @@ def isolation_lines(view: Isolation, warnings: Iterable[str]) -> Iterator[str]:
     for reach in view.lies:
         yield f"  {_where(reach)}; {_APART_BY[reach.claim]}"
         yield from (f"  {line}" for line in _who(view, reach, lie=True))
-    yield _summary(view)
+    yield summary_line(view)
 
 
 def _where(reach: Reach) -> str:
     return f"{', '.join(str(port.address) for port in reach.ports)}: {reach.why}"
-
-
-def _summary(view: Isolation) -> str:
-    count = f"{len(view.owners)} function{'' if len(view.owners) == 1 else 's'} looked at"
-    if view.reaches or view.iommu is False:
-        return f"{count}: not all of them are apart"
-    if view.not_known or view.problems:
-        return f"{count}: whether all of them are apart is not known"
-    claim = "and no function reaches another of"
-    return f"{count}: requests of all go through the IOMMU, {claim} {_of_others(view)} without it"
-
-
-def _of_others(view: Isolation) -> str:
-    in_vms = any(owner.vm is not None for owner in view.owners.values())
-    return "another VM or IOMMU group" if in_vms else "another IOMMU group"
 
 
 def _who(view: Isolation, reach: Reach, *, lie: bool = False) -> Iterator[str]:

@@ -123,6 +123,14 @@ def test_a_group_has_the_members_that_the_kernel_links(tmp_path: Path) -> None:
     assert groups[12].translates is False
 
 
+def test_a_group_that_vfio_made_without_an_iommu_is_known_by_its_name(tmp_path: Path) -> None:
+    host = TreeHost(tmp_path)
+    host.add(replace(nic("0000:0b:00.0"), group=0))
+    host.put("sys/kernel/iommu_groups/0/name", "vfio-noiommu\n")
+
+    assert (read_groups(_files(tmp_path)) or {})[0].is_without_iommu
+
+
 def test_groups_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     host = TreeHost(tmp_path)
     for number in (10, 9, 100):

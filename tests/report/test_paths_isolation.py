@@ -4,7 +4,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from trees.config import ENDPOINT, ConfigBuilder
-from trees.function import ACS_CAPABLE, Function, downstream_port
+from trees.function import ACS_CAPABLE, Function, downstream_port, root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 from tune.faults import all_ones
@@ -90,7 +90,7 @@ def test_a_lie_is_told_apart_with_whether_a_function_is_trusted(
         f"      {GPU}  10de:20f3  3D controller  group 4",
         (
             "2 functions looked at: requests of all go through the IOMMU, and no function reaches "
-            "another of another IOMMU group without it"
+            "another of another IOMMU group without it, unless it lies"
         ),
     ]
 
@@ -106,7 +106,7 @@ def test_what_could_not_be_read_is_never_said_to_be_apart(tmp_path: Path) -> Non
     all_ones(tree, NIC_PORT)
     lines = _lines(tree)
 
-    assert lines[0].startswith(f"not known  {NIC_PORT}: its ACS could not be read")
+    assert lines[0].startswith(f"not known  {NIC_PORT}: ACS could not be read")
     assert lines[-1] == "2 functions looked at: whether all of them are apart is not known"
 
 
@@ -139,3 +139,65 @@ def test_the_document_says_the_same(tmp_path: Path) -> None:
     assert (sender.address, sender.itself, sender.virtual_functions) == (NIC, True, VFS)
     assert sender.groups == [5, 11, 12, 13]
     assert (read.lies, read.not_known, read.problems) == ([], [], [])
+
+
+def _separate(root: Path, kind: str | None, name: str | None = None) -> TreeHost:
+    """Return a host of one switch whose GPU and NIC have groups of this type and name."""
+    tree = one_switch(root, driver="vfio-pci" if name else None)
+    for group in (4, 5):
+        if kind is None:
+            (root / f"sys/kernel/iommu_groups/{group}/type").unlink()
+        else:
+            tree.group_type(group, kind)
+        if name is not None:
+            tree.put(f"sys/kernel/iommu_groups/{group}/name", name)
+    return tree
+
+
+def test_groups_that_vfio_makes_without_an_iommu_keep_nothing_apart(tmp_path: Path) -> None:
+    lines = _lines(_separate(tmp_path, "unknown", "vfio-noiommu"))
+
+    assert lines[0].startswith("NOT APART  no IOMMU is on")
+    assert lines[-1] == "2 functions looked at: not all of them are apart"
+
+
+def test_what_has_an_identity_domain_reaches_all_memory_by_design(tmp_path: Path) -> None:
+    lines = _lines(_separate(tmp_path, "identity"))
+
+    assert lines[0].endswith("these reach all memory by design")
+    assert [line.strip() for line in lines[1:3]] == [GPU, NIC]
+    assert "requests of all go through the IOMMU" not in lines[-1]
+    assert lines[-1].endswith("lets those with identity domains reach all of memory")
+
+
+@pytest.mark.parametrize("kind", [None, "unknown"])
+def test_a_domain_that_is_not_known_is_never_said_to_keep_apart(
+    tmp_path: Path, kind: str | None
+) -> None:
+    assert _lines(_separate(tmp_path, kind))[-1].endswith("is not known")
+
+
+def test_a_dump_without_groups_does_not_tell_whether_all_are_apart(tmp_path: Path) -> None:
+    view = replace(_view(one_switch(tmp_path)), iommu=None)
+
+    assert list(isolation_lines(view, []))[-1].endswith("is not known")
+
+
+def test_of_nothing_nothing_is_said(tmp_path: Path) -> None:
+    host = opened(TreeHost(tmp_path))
+    view = view_isolation(host, survey(host, lambda functions: functions), [])
+
+    (last,) = list(isolation_lines(replace(view, iommu=True), []))
+    assert last == "0 functions looked at: nothing is said of how far any are apart"
+
+
+def test_where_a_lie_reaches_the_last_line_says_so(tmp_path: Path) -> None:
+    assert _lines(_host(tmp_path, DIRECT))[-1].endswith("without it, unless it lies")
+
+
+def test_a_root_port_is_told_with_the_rule_that_it_breaks(tmp_path: Path) -> None:
+    port = root_port("0000:20:01.0", acs=(ACS_CAPABLE, 0x000D))
+    lines = _lines(one_switch(tmp_path, instead=[port]))
+
+    assert lines[0].startswith("NOT APART  0000:20:01.0: UpstreamFwd-")
+    assert "an IOMMU that translates before a root port decodes" in lines[4]

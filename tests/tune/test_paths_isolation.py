@@ -195,6 +195,23 @@ def test_in_a_cascade_the_lie_turns_below_the_port_that_blocks(tmp_path: Path) -
     ]
 
 
+def test_gpus_nics_and_what_vfio_has_are_looked_at_wherever_they_are(tmp_path: Path) -> None:
+    tree = one_switch(tmp_path)
+    disk = Function(
+        DISK, ConfigBuilder("144d:a80a", 0x010802).express(ENDPOINT), below="0000:20:03.0"
+    )
+    tree.add(
+        root_port("0000:20:02.0"),
+        replace(nic("0000:26:00.0", below="0000:20:02.0"), group=30),
+        root_port("0000:20:03.0"),
+        replace(disk, group=31, driver="vfio-pci", vfio=True),
+    )
+    host = opened(tree)
+    found = view_isolation(host, survey(host, lambda functions: functions), _addresses(GPU))
+
+    assert set(map(str, found.owners)) == {GPU, NIC, "0000:26:00.0", DISK}
+
+
 def test_translation_blocking_stops_the_lie(tmp_path: Path) -> None:
     tree = one_switch(tmp_path, instead=[_port(NIC_PORT, (ACS_CAPABLE, 0x005F))])
 
@@ -247,7 +264,7 @@ def test_of_a_port_that_cannot_be_read_nobody_is_said_to_be_apart(tmp_path: Path
     assert found.reaches == ()
     (unknown,) = _told(found.not_known)
     assert unknown[0] == NIC_PORT
-    assert unknown[1].startswith("its ACS could not be read")
+    assert unknown[1].startswith("ACS could not be read")
     assert unknown[2:4] == ({NIC}, {GPU})
     assert found.problems
 

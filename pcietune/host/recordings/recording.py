@@ -134,6 +134,7 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
             tree.copy(f"{unit}/{register}")
     for number in tree.source.names(GROUPS):
         tree.copy(f"{GROUPS}/{number}/type")
+        tree.copy(f"{GROUPS}/{number}/name")
         for member in tree.source.names(f"{GROUPS}/{number}/devices"):
             tree.copy_link(f"{GROUPS}/{number}/devices/{member}")
     for directory in _OWN_FILES:

@@ -5,7 +5,7 @@ function's. Whether its requests then arrive without going through the root comp
 port by port, for functions that must be apart; where VMs are not known, IOMMU groups say which.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -16,6 +16,7 @@ from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
 from pcietune.model.packet import AddressSpace, Packet, PacketKind
+from pcietune.model.platform import IommuGroup
 from pcietune.model.port_controls import PortControls
 from pcietune.model.route import ControlsOf, trace
 from pcietune.model.settings import Tenancy
@@ -23,8 +24,11 @@ from pcietune.model.trace import Outcome
 from pcietune.tune.audit.isolation import Opening, read_openings
 from pcietune.tune.paths.controls import ControlsReader
 from pcietune.tune.paths.ownership import Owner
+from pcietune.tune.paths.peers import physical_peers
 from pcietune.tune.paths.reach import PAST_THE_IOMMU, Reach, joined, reach
-from pcietune.tune.vfio_use import ISOLATION
+from pcietune.tune.paths.untranslated import Keeping, keeping
+from pcietune.tune.paths.view import PeerKind
+from pcietune.tune.vfio_use import ISOLATION, given_to_vfio
 
 _HONEST = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL)
 _LIE = Packet(PacketKind.WRITE, AddressSpace.PHYSICAL, translated=True, forged=True)
@@ -61,7 +65,8 @@ class Isolation:
         lies: Who does so only if it lies.
         not_known: Who may, since a register could not be read; never taken for apart.
         trusted: Functions that the profile trusts not to lie.
-        iommu: Whether the host has IOMMU groups at all; None if not known.
+        keeping: What an IOMMU does about the requests of each of ``owners``.
+        iommu: Whether an IOMMU is on at all; None if not known.
         tenancy: Whether functions below one switch may serve several tenants.
         problems: What kept registers from being read.
     """
@@ -72,6 +77,7 @@ class Isolation:
     lies: tuple[Reach, ...]
     not_known: tuple[Reach, ...]
     trusted: AbstractSet[PciAddress]
+    keeping: Mapping[PciAddress, Keeping]
     iommu: bool | None
     tenancy: Tenancy
     problems: tuple[PcietuneError, ...]
@@ -88,21 +94,24 @@ def view_isolation(
     Args:
         host: Where states and registers come from.
         fabric: Its functions, with port types for all bridges.
-        about: GPUs and NICs: all endpoints are looked at that share a root port, or a slot of a
-            root bus, with one; all below bridges if there are none.
+        about: Functions beside GPUs, NICs and what a VFIO driver is bound to: all endpoints are
+            looked at that share a root port, or a slot of a root bus, with one of these; all below
+            bridges if there are none.
         known: What is known beside.
     """
     problems: list[PcietuneError] = []
     owners: dict[PciAddress, Owner] = {}
     parents: dict[PciAddress, PciAddress] = {}
+    keeps: dict[PciAddress, Keeping] = {}
     present = []
-    for function in _neighbours(fabric, about):
+    for function in _neighbours(fabric, (*about, *_at_stake(host, fabric))):
         try:
             state = host.state(function)
         except PcietuneError as vanished:
             problems.append(vanished)
             continue
         present.append(function)
+        keeps[function.address] = keeping(host.platform(), fabric, function, state)
         owners[function.address] = Owner(known.users.get(function.address), state.group)
         if state.physical_function is not None:
             parents[function.address] = state.physical_function
@@ -119,10 +128,27 @@ def view_isolation(
         lies=joined(by_lie),
         not_known=joined(unread),
         trusted={a for a in owners if a in known.trusted or parents.get(a) in known.trusted},
-        iommu=None if groups is None else bool(groups),
+        keeping=keeps,
+        iommu=_is_on(keeps.values(), groups),
         tenancy=known.tenancy,
         problems=tuple(dict.fromkeys((*problems, *reader.problems))),
     )
+
+
+def _at_stake(host: HostAccess, fabric: Fabric) -> Iterator[PciAddress]:
+    for function, kind, _ in physical_peers(host, fabric, {}):
+        if kind is not PeerKind.NVME:
+            yield function.address
+    for function in given_to_vfio(host, fabric.functions.values()):
+        yield function.address
+
+
+def _is_on(keeps: Collection[Keeping], groups: Mapping[int, IommuGroup] | None) -> bool | None:
+    if groups is not None and not groups:
+        return False
+    if keeps and all(each is Keeping.NOTHING for each in keeps):
+        return False
+    return None if groups is None else True
 
 
 def _neighbours(fabric: Fabric, about: Iterable[PciAddress]) -> Iterator[PciFunction]:
