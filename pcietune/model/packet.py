@@ -29,7 +29,8 @@ class Packet:
         kind: Which.
         address: What the address of a request means; of no account for a completion, which has
             none.
-        translated: Whether a request's AT field says "translated", as ATS gives it (10b).
+        translated: Whether a request's AT field says "translated", as ATS gives it (10b); None
+            where a way is told that stands for both.
         relaxed_ordering: Whether its Relaxed Ordering attribute is set. A completer may copy it
             from the request into the completion, and need not.
         mapped: Whether the IOMMU maps the target's BAR for the sender; None if not known. Of
@@ -40,7 +41,7 @@ class Packet:
 
     kind: PacketKind
     address: AddressSpace
-    translated: bool = False
+    translated: bool | None = False
     relaxed_ordering: bool = False
     mapped: bool | None = True
     forged: bool = False
@@ -48,4 +49,5 @@ class Packet:
     @property
     def asks_before(self) -> bool:
         """Whether a request for a translation goes before it, all the way up."""
-        return self.translated and not self.forged and self.kind is not PacketKind.COMPLETION
+        asks = self.translated is True and not self.forged
+        return asks and self.kind is not PacketKind.COMPLETION

@@ -1,9 +1,27 @@
 """How one port decides about packets from below: its ACS, as read, or as it is to be."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 from pcietune.address import PciAddress
 from pcietune.registers.acs import AcsControl
+
+_HARD_WIRED = (
+    AcsControl.P2P_REQUEST_REDIRECT
+    | AcsControl.P2P_COMPLETION_REDIRECT
+    | AcsControl.UPSTREAM_FORWARDING
+)
+"""Controls that count as on where ACS does not implement them (``on_or_hard_wired``)."""
+
+
+class Setting(Enum):
+    """What is known of one control of a port: never a bit that nobody read."""
+
+    ON = "+"
+    OFF = "-"
+    HARD_WIRED = " hard-wired"
+    NOT_KNOWN = " not known"
+    NO_ACS = "no ACS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +47,18 @@ class PortControls:
     def has(self, control: AcsControl) -> bool | None:
         """Return whether a control is on; None if not known."""
         return None if self.enabled is None else control in self.enabled
+
+    def setting(self, control: AcsControl) -> Setting:
+        """Return what is known of a control."""
+        if self.enabled is None:
+            return Setting.NOT_KNOWN
+        if control in self.enabled:
+            return Setting.ON
+        if not self.present:
+            return Setting.NO_ACS
+        if control in _HARD_WIRED and self.on_or_hard_wired(control):
+            return Setting.HARD_WIRED
+        return Setting.OFF
 
     @property
     def redirects_requests(self) -> bool | None:

@@ -7,6 +7,7 @@ the specification leaves what passes at all to the root complex.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
@@ -57,7 +58,7 @@ def trace(
         controls_of: Asked for those ports alone on which the way depends.
     """
     ways = _Ways(fabric, source, target)
-    steps = _up(ways, packet, controls_of)
+    steps = [_with_setting(step, controls_of) for step in _up(ways, packet, controls_of)]
     last = steps[-1]
     outcome = _OUTCOMES[last.decision]
     iommu = _translates(packet) if last.decision is Decision.ROOT_COMPLEX else False
@@ -182,6 +183,12 @@ def _up(ways: _Ways, packet: Packet, controls_of: ControlsOf) -> list[Step]:
         if found.decision not in _GOES_ON:
             return steps
     return [*steps, Step(None, Decision.ROOT_COMPLEX)]
+
+
+def _with_setting(step: Step, controls_of: ControlsOf) -> Step:
+    if step.port is None or step.control is None:
+        return step
+    return replace(step, setting=controls_of(step.port).setting(step.control))
 
 
 def _at(

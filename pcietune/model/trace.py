@@ -5,7 +5,8 @@ from enum import StrEnum
 
 from pcietune.model.function import PciFunction
 from pcietune.model.packet import Packet
-from pcietune.registers.acs import AcsControl
+from pcietune.model.port_controls import Setting
+from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 
 
 class Outcome(StrEnum):
@@ -44,12 +45,22 @@ class Step:
         decision: What it did.
         control: Which of its controls made it so; None if none did.
         on: Whether that control is on; None without one, or if it could not be read.
+        setting: What is known of it; None without one.
     """
 
     port: PciFunction | None
     decision: Decision
     control: AcsControl | None = None
     on: bool | None = None
+    setting: Setting | None = None
+
+    @property
+    def control_text(self) -> str:
+        """The control and its setting as lspci has them: ``ReqRedir+``; empty without one."""
+        if self.control is None or self.setting is None:
+            return ""
+        name = "" if self.setting is Setting.NO_ACS else LSPCI_NAMES[self.control]
+        return f"{name}{self.setting.value}"
 
 
 @dataclass(frozen=True, slots=True)

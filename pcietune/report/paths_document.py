@@ -46,7 +46,7 @@ class TraceDocument(msgspec.Struct, kw_only=True, frozen=True):
 
     packet: str
     addressing: str | None
-    translated: bool
+    translated: bool | None
     relaxed_ordering: bool
     outcome: str
     reason: str

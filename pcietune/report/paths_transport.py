@@ -62,7 +62,7 @@ def transport_lines(pair: Pair, transports: Transports) -> Iterator[str]:
     if transport is None:
         return
     yield ""
-    yield f"transport  {transport.means}: {transport.bandwidth}"
+    yield f"transport  {_named(transport)}"
     yield from (f"  {_better(each)}" for each in transport.better)
     yield from (f"  not known here: {text}" for text in transport.not_known)
     yield from (f"  {text}" for text in transport.advice)
@@ -100,6 +100,11 @@ def _one_of_each(transports: Iterable[Transport]) -> Iterable[Better]:
         for better in transport.better:
             first.setdefault(better.means, better)
     return first.values()
+
+
+def _named(transport: Transport) -> str:
+    known = transport.bandwidth != transport.means  # both say "not known"
+    return f"{transport.means}: {transport.bandwidth}" if known else str(transport.means)
 
 
 def _better(better: Better) -> str:

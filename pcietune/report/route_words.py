@@ -1,6 +1,7 @@
 """The words for routes: short ones for the cells of a matrix, long ones for sentences."""
 
 from pcietune.model.packet import AddressSpace, Packet, PacketKind
+from pcietune.model.port_controls import Setting
 from pcietune.model.trace import Decision, Outcome, Step
 from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 from pcietune.tune.paths.flow import Flow
@@ -31,13 +32,10 @@ _DECIDED = {
     Decision.TURNED: "turns it back down, as it does not forward what was redirected below",
     Decision.VIOLATION: "refuses it: an ACS violation",
     Decision.MISROUTED: "takes a guest's address for one of this host",
-    Decision.NOT_KNOWN: "not known",
+    Decision.NOT_KNOWN: "may turn it across: where it goes is not known",
     Decision.ROOT_COMPLEX: "turns it",
     Decision.DOWN: "passes it down",
 }
-
-_HARD_WIRED = (Decision.REDIRECTED, Decision.FORWARDED)
-"""What a port without the control does as if that were on (``PortControls.on_or_hard_wired``)."""
 
 _ADDRESSES = {
     AddressSpace.PHYSICAL: "by a physical address",
@@ -50,25 +48,22 @@ _ADDRESSES = {
 def decided(step: Step, packet: Packet) -> str:
     """Return what a port did, and the control by which it did."""
     control = control_of(step, packet)
+    if step.setting is Setting.NOT_KNOWN and step.decision is Decision.NOT_KNOWN:
+        return control
     return f"{control}  {_DECIDED[step.decision]}" if control else _DECIDED[step.decision]
 
 
 def control_of(step: Step, packet: Packet) -> str:
-    """Return the control by which a port decided, on or off as lspci has it; empty if by none.
+    """Return the control by which a port decided, as it is set there; empty if by none.
 
     Where a translated request is sent up, what would have let it through stands before.
     """
-    if step.control is None:
-        return ""
-    if step.on is False and step.decision in _HARD_WIRED:
-        sign = " hard-wired"
-    else:
-        sign = " not known" if step.on is None else "+" if step.on else "-"
-    name = f"{LSPCI_NAMES[step.control]}{sign}"
+    if step.setting in (None, Setting.NO_ACS, Setting.NOT_KNOWN):
+        return step.control_text
     goes_up = step.decision in (Decision.REDIRECTED, Decision.UP)
     if packet.translated and goes_up and step.control is not AcsControl.TRANSLATION_BLOCKING:
-        return f"{LSPCI_NAMES[AcsControl.DIRECT_TRANSLATED_P2P]}- {name}"
-    return name
+        return f"{LSPCI_NAMES[AcsControl.DIRECT_TRANSLATED_P2P]}- {step.control_text}"
+    return step.control_text
 
 
 def sent(packet: Packet) -> str:
@@ -76,6 +71,8 @@ def sent(packet: Packet) -> str:
     if packet.kind is PacketKind.COMPLETION:
         ordering = "with" if packet.relaxed_ordering else "without"
         return f"{packet.kind}, {ordering} Relaxed Ordering"
+    if packet.translated is None:
+        return str(packet.kind)
     if packet.translated:
         of_guest = packet.address is AddressSpace.GUEST
         return f"{packet.kind}, translated" + (" to a guest's address" if of_guest else "")

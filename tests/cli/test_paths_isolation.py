@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_not_known_and_exits_6(pcietune: Pcietune, tmp_pa
     run = pcietune("paths", "--isolation", "--from", tree.root)
 
     assert run.exit_code == 6
-    assert f"not known  {NIC_PORT}: its ACS could not be read" in run.stdout
+    assert f"not known  {NIC_PORT}: ACS could not be read" in run.stdout
     assert "whether all of them are apart is not known" in run.stdout
 
 

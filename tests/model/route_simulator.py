@@ -67,7 +67,7 @@ class _Sent:
     @property
     def asks_before(self) -> bool:
         """Whether a request for a translation goes ahead."""
-        asks = self.packet.translated and not self.packet.forged
+        asks = self.packet.translated is True and not self.packet.forged
         return asks and self.packet.kind is not PacketKind.COMPLETION
 
 

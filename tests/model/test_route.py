@@ -51,7 +51,9 @@ def where(found: Trace) -> str | None:
     return None if found.at is None else str(found.at.address)
 
 
-def in_a_switch(packet: Packet, nic: int, gpu: int = ISOLATED, root: int = ISOLATED) -> Trace:
+def in_a_switch(
+    packet: Packet, nic: int, gpu: int | PortControls = ISOLATED, root: int = ISOLATED
+) -> Trace:
     """Return the way from NIC to GPU below one switch; of a completion, from GPU to NIC."""
     ends = ("03:00.0", "04:00.0")
     source, target = ends if packet.kind is not PacketKind.COMPLETION else ends[::-1]
@@ -103,6 +105,23 @@ def test_it_is_told_that_relaxed_ordering_is_what_completion_redirect_lets_pass(
     parted = "turned where the two ways part: "
     assert relaxed.reason == f"{parted}CmpltRedir+ lets pass what has Relaxed Ordering"
     assert never.reason == f"{parted}CmpltRedir-"
+
+
+def test_no_bit_is_told_of_completion_redirect_that_was_not_read() -> None:
+    lacking = PortControls(AcsControl(0), EVERY & ~CR)
+    relaxed = {
+        setting: in_a_switch(RELAXED, ISOLATED, gpu=controls)
+        for setting, controls in (
+            ("CmpltRedir hard-wired", lacking),
+            ("CmpltRedir not known", PortControls(None, None, None)),
+            ("no ACS", NO_ACS),
+        )
+    }
+
+    for setting, found in relaxed.items():
+        assert found.outcome is Outcome.DIRECT
+        assert setting in found.reason
+        assert "CmpltRedir-" not in found.reason
 
 
 def test_data_is_direct_where_the_gpus_port_has_no_completion_redirect() -> None:
@@ -355,7 +374,7 @@ def test_what_could_not_be_read_is_named() -> None:
         Outcome.UNKNOWN,
         "0000:02:00.0",
     )
-    assert found.reason == ("its ACS could not be read: the first 64 bytes alone may be read")
+    assert found.reason == ("ACS could not be read: the first 64 bytes alone may be read")
 
 
 def test_a_violation_is_told_though_another_port_could_not_be_read() -> None:

@@ -49,7 +49,7 @@ def named(packet: Packet | str) -> str:
         return packet
     return (
         f"{packet.kind.name} {packet.address.name}{' forged' * packet.forged}"
-        f"{' translated' * packet.translated}"
+        f"{' translated' * bool(packet.translated)}"
         f"{' relaxed' * packet.relaxed_ordering}, mapped {packet.mapped}"
     )
 

@@ -84,6 +84,7 @@ def test_an_end_that_hangs_on_whether_ats_is_on_is_not_known() -> None:
         None,
     )
     assert write.reason == "whether its requests are translated is not known: no one can tell"
+    assert write.packet.translated is None
 
 
 def test_an_end_that_is_the_same_either_way_is_told_and_the_iommus_part_is_not() -> None:

@@ -72,6 +72,7 @@ def _request(
         return found if other.iommu is found.iommu else replace(found, iommu=None)
     return replace(
         found,
+        packet=replace(found.packet, translated=None),
         outcome=Outcome.UNKNOWN,
         reason=f"whether its requests are translated is not known: {sender.why}",
         at=None,

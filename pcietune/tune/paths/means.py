@@ -25,6 +25,7 @@ class Means(StrEnum):
     SHARED_MEMORY = "shared memory"
     GPUDIRECT_RDMA = "GPUDirect RDMA"
     HOST_MEMORY = "host memory"
+    NONE = "nothing"
     NOT_KNOWN = "not known"
 
 
@@ -99,7 +100,10 @@ def why_it_fails(ways: Sequence[Trace]) -> str | None:
 def why_not_followed(ways: Sequence[Trace]) -> str | None:
     """Return why it is not known where requests go; None if it is."""
     unknown = next((way for way in ways if way.outcome is Outcome.UNKNOWN), None)
-    return None if unknown is None else f"the way from {unknown.source.address}: {unknown.reason}"
+    if unknown is None:
+        return None
+    at = "" if unknown.at is None else f", at {unknown.at.address}"
+    return f"the way from {unknown.source.address}{at}: {unknown.reason}"
 
 
 def by_pcie(pair: Pair, ways: Sequence[Trace]) -> str:

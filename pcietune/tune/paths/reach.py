@@ -7,7 +7,7 @@ from pcietune.address import PciAddress
 from pcietune.model.function import PciFunction
 from pcietune.model.port_controls import PortControls
 from pcietune.model.trace import Outcome, Trace
-from pcietune.registers.acs import LSPCI_NAMES, AcsControl
+from pcietune.registers.acs import AcsControl
 from pcietune.tune.paths.ownership import Claim, Owner, strongest_claim
 
 PAST_THE_IOMMU = (Outcome.DIRECT, Outcome.TURNED_ABOVE)
@@ -103,8 +103,8 @@ def _why(way: Trace, controls: PortControls) -> str:
         return "nothing keeps neighbours apart there"
     if not controls.present:
         return "no ACS capability"
-    on = any(step.on for step in way.steps if step.port == way.at and step.control is way.control)
-    name = f"{LSPCI_NAMES[way.control]}{'+' if on else '-'}"
+    decided = (step for step in way.steps if step.control is way.control and step.port == way.at)
+    name = next(step.control_text for step in decided)
     if way.control is AcsControl.P2P_EGRESS_CONTROL:
         return f"{name}, and the vector lets these pass"
     return name
