@@ -74,9 +74,10 @@ def _not_known(flow: Flow, controls_of: ControlsOf, receiving: Sequence[PciFunct
     unread = next((port for port in receiving if controls_of(port).enabled is None), None)
     if unread is not None:
         return f"the ACS of {unread.address}, which could not be read"
-    if flow.write.outcome is not Outcome.UNKNOWN:
-        return None
     sender = flow.sender
+    barred = sender.address is AddressSpace.GUEST and sender.answer is AddressSpace.UNKNOWN
+    if barred or flow.write.outcome is not Outcome.UNKNOWN:
+        return None
     if sender.translated is None:
         return f"whether {sender.function.address} sends translated requests: {sender.why}"
     if sender.address is AddressSpace.UNKNOWN and not sender.translated:
