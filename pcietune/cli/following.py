@@ -81,6 +81,7 @@ def follow(host: SysfsHost, asked: Asked, outcome: Outcome) -> Followed:
         settings.mode,
         asked.vfs,
         {address: user.maps_peers(release) for address, user in users.items()},
+        {address: str(user) for address, user in users.items()},
     )
     view = view_paths(host, fabric, roles, audited, look)
     if not host.files.complete:

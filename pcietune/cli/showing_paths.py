@@ -94,7 +94,7 @@ def show_pair(
         show.lines(bandwidth)
         show.lines(transport_lines(pair, followed.transports))
         show.lines(guest_lines(followed.guest))
-        if found is None:
+        if found is None and pair.apart is None:
             in_vm = followed.guest is None and is_for_a_vm(pair)
             show.lines(measuring_lines(pair, in_vm=in_vm))
     _end((*outcome.errors, *view.problems))

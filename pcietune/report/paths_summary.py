@@ -52,7 +52,12 @@ def summary_lines(view: PathsView, bandwidth_of: BandwidthOf) -> Iterator[str]:
     if view.mode is None and view.pairs:
         yield "note  no mode is set: --mode vm or --mode baremetal tells what the routes would be"
     example = next(
-        (pair for pair in view.pairs.values() if not pair.now.forth.write.is_direct), None
+        (
+            pair
+            for pair in view.pairs.values()
+            if pair.apart is None and not pair.now.forth.write.is_direct
+        ),
+        None,
     )
     if example is not None:
         yield (

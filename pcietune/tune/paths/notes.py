@@ -16,6 +16,7 @@ from pcietune.tune.audit.judge_command_line import lint_words
 from pcietune.tune.paths.p2pdma import root_complex
 from pcietune.tune.paths.place import Place
 from pcietune.tune.paths.sender import Sender
+from pcietune.tune.paths.stray import stray, stray_notes
 from pcietune.tune.paths.view import Pair
 
 _MEDDLES = (
@@ -27,6 +28,7 @@ _MEDDLES = (
 """Controls by which a port sends packets elsewhere, or stops them."""
 
 _RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
+_IF_ONE = "should one VM get both, --mode vm shows their ways there"
 _IOMMUFD_MAPS_SINCE = (7, 0)
 
 
@@ -45,7 +47,13 @@ class Notes:
         """Return what is to be said of one pair."""
         one, other = pair.one.function, pair.other.function
         ports = self._above((one, other))
-        notes = []
+        flows = (pair.now.forth, pair.now.back)
+        ways = (stray(self._fabric, flow, self._controls_of) for flow in flows)
+        notes = list(stray_notes(filter(None, ways)))
+        if pair.apart is not None:
+            vms = all(flow.sender.address is AddressSpace.GUEST for flow in flows)
+            asked = "" if vms else f"; {_IF_ONE}"
+            notes.append(f"{pair.apart}: no VM's domain maps the other's BAR{asked}")
         if self._is_exonerated(ports):
             notes.append(
                 "ACS is not what keeps these two apart: no port on their ways has a control on "
@@ -65,7 +73,7 @@ class Notes:
                 f"the two are on different sockets, and ReqRedir+ is on at {named}: "
                 "expect failure, not only slowness"
             )
-        if not guest:
+        if not guest and pair.apart is None:
             notes.append(self._by_p2pdma(pair))
         return tuple(filter(None, notes))
 
@@ -74,7 +82,9 @@ class Notes:
     ) -> tuple[str, ...]:
         """Return what is to be said of all pairs."""
         ports = self._above([f for p in pairs for f in (p.one.function, p.other.function)])
-        notes = []
+        flows = [flow for pair in pairs for flow in (pair.now.forth, pair.now.back)]
+        ways = (stray(self._fabric, flow, self._controls_of) for flow in flows)
+        notes = list(stray_notes(filter(None, ways)))
         if pairs and self._is_exonerated(ports):
             notes.append(
                 "ACS is not what keeps any two of these apart: no port on any way has a control "

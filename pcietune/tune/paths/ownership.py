@@ -1,10 +1,13 @@
 """What tells functions apart that must not reach each other: their VM, or their IOMMU group."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pcietune.address import PciAddress
 from pcietune.model.not_known import NotKnown
+from pcietune.model.packet import AddressSpace
+from pcietune.tune.paths.sender import Sender
 
 
 class Claim(StrEnum):
@@ -47,3 +50,32 @@ def strongest_claim(ones: Iterable[Owner], others: Iterable[Owner]) -> Claim | N
         return Claim.VMS
     found = {one.apart_from(other) for one in first for other in second}
     return next((claim for claim in (Claim.GROUPS, Claim.NOT_KNOWN) if claim in found), None)
+
+
+def different_owners(one: Sender, other: Sender, users: Mapping[PciAddress, str]) -> str | None:
+    """Return whose two functions are, if not one VM's or both the host's, in half a sentence.
+
+    None if they go together, or if that is not known.
+
+    Args:
+        one: The first.
+        other: The second.
+        users: Who has functions open by VFIO, as far as that is known.
+    """
+    whose = [_owner(each, users) for each in (one, other)]
+    open_by = [users.get(each.function.address) for each in (one, other)]
+    vms = [each.address is AddressSpace.GUEST for each in (one, other)]
+    if None in whose or (vms[0] == vms[1] and (None in open_by or open_by[0] == open_by[1])):
+        return None
+    first, second = (
+        f"{each.function.address} to {owner}"
+        for each, owner in zip((one, other), whose, strict=True)
+    )
+    return f"the two belong to different owners: {first}, and {second}"
+
+
+def _owner(sender: Sender, users: Mapping[PciAddress, str]) -> str | None:
+    if sender.address is AddressSpace.UNKNOWN:
+        return None
+    guest = sender.address is AddressSpace.GUEST
+    return users.get(sender.function.address, "a VM" if guest else "the host")

@@ -103,6 +103,9 @@ class Senders:
         except PcietuneError as error:
             self.problems.append(error)
             return _vanished(function, error)
+        group = self._host.platform().group(state.group)
+        if group is not None and group.is_without_iommu:
+            return self._without_iommu(function, state)
         guest = bool(state.vfio) or function.address in self._guests
         found = translating(self._host, self._fabric, function, state, guest=guest)
         if found.problem is not None:
@@ -117,6 +120,18 @@ class Senders:
             relaxed_ordering=self._relaxed_ordering(function, state),
             mapped=self._maps(function, guest=guest),
             why=found.why,
+        )
+
+    def _without_iommu(self, function: PciFunction, state: FunctionState) -> Sender:
+        """Return what VFIO's user has a function send where no IOMMU is: addresses of the host."""
+        return Sender(
+            function=function,
+            address=AddressSpace.PHYSICAL,
+            translated=False,
+            answer=AddressSpace.PHYSICAL,
+            relaxed_ordering=self._relaxed_ordering(function, state),
+            mapped=True,
+            why="VFIO has it without an IOMMU (vfio-noiommu), which its ATS would ask",
         )
 
     def _address(self, function: PciFunction, state: FunctionState) -> AddressSpace:

@@ -7,10 +7,14 @@ from pcietune.model.access import HostAccess
 from pcietune.model.platform import IommuKind
 from pcietune.tune.paths.between_gpus import between_gpus
 from pcietune.tune.paths.guest_view import Guest
-from pcietune.tune.paths.means import Surroundings, Transport
+from pcietune.tune.paths.means import Means, Surroundings, Transport
 from pcietune.tune.paths.nic_and_gpu import nic_and_gpu
 from pcietune.tune.paths.nvlink import is_nvswitch
 from pcietune.tune.paths.view import PathsView, PeerKind
+
+_APART = Transport(
+    Means.NONE, "they belong to different owners, and no VM has the other's memory mapped"
+)
 
 
 def transports(
@@ -33,7 +37,7 @@ def transports(
     )
     by_kind = {PeerKind.GPU: between_gpus, PeerKind.NIC: nic_and_gpu}
     return {
-        key: by_kind[pair.one.kind](pair, surroundings)
+        key: by_kind[pair.one.kind](pair, surroundings) if pair.apart is None else _APART
         for key, pair in view.pairs.items()
         if pair.one.kind in by_kind
     }

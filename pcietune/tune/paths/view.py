@@ -65,6 +65,8 @@ class Pair:
         once: As they are once the profile holds; None where no mode or profile is known.
         cures: What makes the first's writes to the second direct, and the second's to the first;
             None where nobody looked for it.
+        apart: Whose they are, if they belong to different owners, so that no VM's domain maps the
+            other's BAR; None if they go together, or that is not known.
         notes: What else to know, as that ACS is not to blame.
     """
 
@@ -74,6 +76,7 @@ class Pair:
     now: Ways
     once: Ways | None
     cures: tuple[Cure, Cure] | None = None
+    apart: str | None = None
     notes: tuple[str, ...] = ()
 
 
