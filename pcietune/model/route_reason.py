@@ -27,7 +27,8 @@ def reason(outcome: Outcome, last: Step, steps: Sequence[Step], controls_of: _Co
     if outcome is Outcome.VIA_ROOT_COMPLEX:
         return _why_up(steps)
     if outcome is Outcome.DIRECT and last.control is _COMPLETION and last.setting in _MAY_REDIRECT:
-        return f"turned where the two ways part: {name} lets pass what has Relaxed Ordering"
+        lets = ", but any lets" if last.setting is Setting.NOT_KNOWN else " lets"
+        return f"turned where the two ways part: {name}{lets} pass what has Relaxed Ordering"
     lets = "no ACS there" if last.setting is Setting.NO_ACS else name or "its bus"
     return {
         Outcome.DIRECT: "turned where the two ways part" + (f": {name}" if name else ""),

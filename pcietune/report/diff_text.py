@@ -95,11 +95,12 @@ def _not_told(untold: Iterable[NotTold]) -> Iterator[str]:
 
 
 def _summary(diff: Diff, kinds: Iterable[Kind]) -> str:
-    routes = "" if diff.routes is None else f", {diff.routes} routes"
+    routes = "" if diff.routes is None else f", {diff.routes} route{'s' * (diff.routes != 1)}"
     compared = f"{diff.compared} functions{routes} compared"
     about = ", ".join(kinds)
     if not diff.differences:
-        return f"no difference: {compared}, by {about}"
+        told = " in what both tell" if diff.not_told else ""
+        return f"no difference{told}: {compared}, by {about}"
     counted = Counter(difference.change.kind for difference in diff.differences)
     told = ", ".join(f"{number} {kind}" for kind, number in counted.items())
     number = len(diff.differences)

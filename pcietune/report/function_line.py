@@ -18,6 +18,9 @@ _PORT_NAMES = {
 }
 
 
+_CLASS_NOT_TOLD = 0xFFFF  # as of what lspci -t draws alone
+
+
 def function_line(node: Node) -> str:
     """Return the line, without a line break."""
     function, state = node.function, node.state
@@ -27,7 +30,8 @@ def function_line(node: Node) -> str:
     if node.role is not None:
         parts.append(node.role)
     elif not function.is_pci_bridge:
-        parts.append(f"class {function.device_class:04x}")
+        told = function.device_class != _CLASS_NOT_TOLD
+        parts.append(f"class {function.device_class:04x}" if told else "class not known")
     if state is not None:
         parts += [_link(node.link), _numa(state), _group(state)]
     parts.append(_driver(function.driver))

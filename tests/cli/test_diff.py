@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.in_process import Pcietune
+from host.dumped import printed
 from trees.dump import dump, one_switch_functions
 from trees.function import downstream_port
 from trees.machines import one_switch
@@ -24,7 +25,7 @@ def test_a_recorded_host_does_not_differ_from_itself_and_what_was_compared_is_to
     run = pcietune("diff", A800, A800)
 
     assert run.exit_code == 0
-    assert run.stdout.splitlines()[-1].startswith("no difference: 62 functions, ")
+    assert run.stdout.splitlines()[-1].startswith("no difference in what both tell: 62 functions, ")
     assert run.stderr == ""
 
 
@@ -111,6 +112,31 @@ def test_a_host_that_cannot_be_used_is_told_and_exits_4(pcietune: Pcietune, tmp_
     assert f"{tmp_path}/nothing: there is no such file" in missing.stderr
     assert (live.exit_code, live.stdout) == (4, "")
     assert "both hosts are this machine" in live.stderr
+
+
+def test_what_one_text_does_not_tell_is_no_difference(pcietune: Pcietune, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.txt"
+    whole.write_text(dump(one_switch_functions()))
+    named = tmp_path / "named.txt"  # without -nn: ids of what the list of names has twice
+    named.write_text(printed(tmp_path, dump(one_switch_functions()), "-vvv"))
+
+    run = pcietune("diff", whole, named)
+
+    assert run.exit_code == 0
+    assert "id (5 times)" in run.stdout
+    assert "\nno difference in what both tell: 6 functions, " in run.stdout
+
+
+def test_routes_that_neither_source_tells_are_not_compared(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    text = tmp_path / "short.txt"
+    text.write_text(dump(one_switch_functions(), size=256))
+
+    run = pcietune("diff", text, text)
+
+    assert "write (2 times)" in run.stdout
+    assert "\nno difference in what both tell: 6 functions, 0 routes compared" in run.stdout
 
 
 def test_what_could_not_be_read_is_told_for_a_few_and_counted_and_exits_6(

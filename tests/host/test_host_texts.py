@@ -176,6 +176,17 @@ def test_texts_that_contradict_each_other_are_refused_with_the_place(
     assert refused(tmp_path, *texts) == said
 
 
+def test_a_text_of_which_no_line_tells_of_a_host_is_not_read_to_its_end(tmp_path: Path) -> None:
+    line = "nothing that lspci prints\n"
+    host_told = f"$ lspci -D -xxxx\n{dump(one_switch_functions())}"
+
+    with opened(tmp_path, line * 40_000 + host_told) as host:
+        assert len(host.functions()) == len(one_switch_functions())
+    assert refused(tmp_path, line * 60_000 + host_told) == (
+        "1.txt:1: this is neither an archive nor a text that tells of a host"
+    )
+
+
 def test_beside_a_listing_of_groups_alone_a_dump_is_asked_for(tmp_path: Path) -> None:
     listing = tmp_path / "x.groups"
     listing.write_text("/sys/kernel/iommu_groups/0/devices/0000:20:01.0\n")

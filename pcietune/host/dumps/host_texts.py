@@ -24,6 +24,7 @@ from pcietune.host.dumps.wrapped_lines import unwrapped
 _IDS_SIZE = 4  # bytes of Vendor and Device ID
 _IDS_OF_A_VF = b"\xff" * _IDS_SIZE
 _LINES_BEFORE = 1000  # a log's, before the first line that tells what it is
+_LINES_OF_NO_KIND = 50_000  # after so many no host is looked for any more
 
 ACCEPTED = (
     "--from takes: an archive or directory of pcietune record, lspci -D -xxxx or -nnvvv, "
@@ -60,12 +61,19 @@ class HostTexts:
         """
         left_out: list[Line] = []
         taken = False
-        for section in sections(lines):
+
+        def hopeful() -> Iterator[Line]:
+            for count, line in enumerate(lines):
+                if count == _LINES_OF_NO_KIND and not taken:
+                    return
+                yield line
+
+        for section in sections(hopeful()):
             before, kind = _begin(section)
             if kind is not None:
+                taken = True
                 place = Place(source, before[-1][0])
                 self._read(kind, chain(before, section.lines), place, before[-1][1])
-                taken = True
             elif len(left_out) < _LINES_BEFORE:
                 left_out += before
         if taken:

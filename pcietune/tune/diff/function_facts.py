@@ -20,6 +20,7 @@ ACS_CAPABILITY = "ACS capability"
 ATS_CAPABILITY = "ATS capability"
 ATS_BELOW = "ATS below, by the table DMAR"
 ENABLED_VFS = "VFs"
+_CLASS_NOT_TOLD = 0xFFFF
 _ENHANCED = 0x1F80  # bits 12:7 of ACS Control
 _HAS_LINK_BELOW = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 
@@ -130,8 +131,9 @@ class FunctionReader:
 
 
 def _of_identity(function: PciFunction) -> Iterator[Fact]:
-    yield Fact(Kind.FUNCTION, "id", function.id)
-    yield Fact(Kind.FUNCTION, "class", f"{function.class_code:06x}")
+    told = function.device_class != _CLASS_NOT_TOLD
+    yield Fact(Kind.FUNCTION, "id", function.id if function.is_id_told else NOT_KNOWN)
+    yield Fact(Kind.FUNCTION, "class", f"{function.device_class:04x}" if told else NOT_KNOWN)
     if function.subsystem_vendor:
         subsystem = f"{function.subsystem_vendor:04x}:{function.subsystem_device:04x}"
         yield Fact(Kind.FUNCTION, "subsystem id", subsystem)

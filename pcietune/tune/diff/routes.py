@@ -27,7 +27,8 @@ class RouteChanges:
     Attributes:
         differences: Of those that end otherwise.
         untold: Of those of which one host's source does not tell.
-        compared: How many pairs, each direction for itself, were laid beside each other.
+        compared: How many were laid beside each other, each direction of a pair for itself, of
+            which both hosts' sources tell all.
     """
 
     differences: tuple[Difference, ...]
@@ -68,9 +69,10 @@ def route_changes(
         other = theirs.get((now[sender], now[completer]))
         if other is None:
             continue
-        compared += 1
         subject = _subject(one, other)
-        for what in lay_beside(_facts(one), _facts(other)):
+        found = list(lay_beside(_facts(one), _facts(other)))
+        compared += not any(isinstance(what, Untold) for what in found)
+        for what in found:
             match what:
                 case Change():
                     traces = (one.traces[what.name], other.traces[what.name])

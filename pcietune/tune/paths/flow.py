@@ -68,11 +68,14 @@ def _request(
         return followed(translated=sender.translated)
     found = followed(translated=True)
     other = followed(translated=False)
+    packet = replace(found.packet, translated=None)
     if other.outcome is found.outcome:
-        return found if other.iommu is found.iommu else replace(found, iommu=None)
+        return replace(
+            found, packet=packet, iommu=found.iommu if other.iommu is found.iommu else None
+        )
     return replace(
         found,
-        packet=replace(found.packet, translated=None),
+        packet=packet,
         outcome=Outcome.UNKNOWN,
         reason=f"whether its requests are translated is not known: {sender.why}",
         at=None,
