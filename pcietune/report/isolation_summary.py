@@ -22,6 +22,15 @@ def untranslated_lines(view: Isolation) -> Iterator[str]:
             yield from (f"    {address}" for address in sorted(those))
 
 
+def untranslated(view: Isolation) -> dict[str, list[str]]:
+    """Return the addresses of what no IOMMU is known to translate, by what keeps it from that."""
+    found: dict[str, list[str]] = {}
+    for address, keeping in sorted(view.keeping.items()):
+        if keeping is not Keeping.KEPT:
+            found.setdefault(keeping, []).append(str(address))
+    return found
+
+
 def summary_line(view: Isolation) -> str:
     """Return whether all that was looked at is apart; what is not known is never taken for it."""
     if not view.owners:

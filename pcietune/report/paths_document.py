@@ -107,6 +107,7 @@ class PairDocument(msgspec.Struct, kw_only=True, frozen=True):
     cure_forth: CureDocument | None
     cure_back: CureDocument | None
     transport: TransportDocument | None
+    apart: str | None
     notes: list[str]
 
 
@@ -168,6 +169,7 @@ def _pair(pair: Pair, transports: Transports) -> PairDocument:
         cure_forth=None if forth is None else _cure(forth),
         cure_back=None if back is None else _cure(back),
         transport=None if transport is None else transport_document(transport),
+        apart=pair.apart,
         notes=list(pair.notes),
     )
 

@@ -10,7 +10,7 @@ from pcietune.model.function import PciFunction
 from pcietune.model.not_known import NotKnown
 from pcietune.model.settings import Tenancy
 from pcietune.report.class_names import class_name
-from pcietune.report.isolation_summary import summary_line, untranslated_lines
+from pcietune.report.isolation_summary import summary_line, untranslated, untranslated_lines
 from pcietune.report.json_text import encode
 from pcietune.tune.paths.isolation import Isolation
 from pcietune.tune.paths.ownership import Claim, Owner
@@ -79,6 +79,8 @@ class IsolationDocument(msgspec.Struct, kw_only=True, frozen=True):
     reaches: list[ReachDocument]
     lies: list[ReachDocument]
     not_known: list[ReachDocument]
+    untranslated: dict[str, list[str]]
+    summary: str
     problems: list[str]
 
 
@@ -94,6 +96,8 @@ def isolation_document(view: Isolation, warnings: Iterable[str]) -> str:
         reaches=[_reach_document(view, reach) for reach in view.reaches],
         lies=[_reach_document(view, reach) for reach in view.lies],
         not_known=[_reach_document(view, reach) for reach in view.not_known],
+        untranslated=untranslated(view),
+        summary=summary_line(view),
         problems=[str(problem) for problem in view.problems],
     )
     return encode(whole)

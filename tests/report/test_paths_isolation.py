@@ -201,3 +201,11 @@ def test_a_root_port_is_told_with_the_rule_that_it_breaks(tmp_path: Path) -> Non
 
     assert lines[0].startswith("NOT APART  0000:20:01.0: UpstreamFwd-")
     assert "an IOMMU that translates before a root port decodes" in lines[4]
+
+
+def test_the_document_names_what_no_iommu_translates(tmp_path: Path) -> None:
+    view = _view(_separate(tmp_path, "identity"))
+    document = msgspec.json.decode(isolation_document(view, []), type=IsolationDocument)
+
+    assert document.untranslated == {"identity": [GPU, NIC]}
+    assert document.summary == list(isolation_lines(view, []))[-1]
