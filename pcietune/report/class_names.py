@@ -31,6 +31,14 @@ _NAMES = {
 }
 
 
+_NOT_TOLD = 0xFFFF
+
+
 def class_name(device_class: int) -> str:
-    """Return the name of base class and sub-class; ``Class 1234`` where there is none here."""
+    """Return the name of base class and sub-class; ``Class 1234`` where there is none here.
+
+    Of what ``lspci -t`` draws alone the class is not told, and reads as ones.
+    """
+    if device_class == _NOT_TOLD:
+        return "Class not known"
     return _NAMES.get(device_class, f"Class {device_class:04x}")

@@ -82,7 +82,8 @@ def transport_table(view: PathsView, transports: Transports) -> Iterator[str]:
         for (means, bandwidth), members in alike:
             those = list(members)
             count = f"{len(those)} pair{'' if len(those) == 1 else 's'}"
-            yield f"  {_KINDS[kind]}  {means}  {count}: {bandwidth}"
+            known = "" if bandwidth == means else f": {bandwidth}"  # else both say "not known"
+            yield f"  {_KINDS[kind]}  {means}  {count}{known}"
             if len(those) < len(pairs) and len(those) <= _FEW:
                 yield f"    {' '.join(f'{p.one.label}-{p.other.label}' for p, _ in those)}"
             yield from (
@@ -103,8 +104,8 @@ def _one_of_each(transports: Iterable[Transport]) -> Iterable[Better]:
 
 
 def _named(transport: Transport) -> str:
-    known = transport.bandwidth != transport.means  # both say "not known"
-    return f"{transport.means}: {transport.bandwidth}" if known else str(transport.means)
+    both = f"{transport.means}: {transport.bandwidth}"
+    return both if transport.bandwidth != transport.means else str(transport.means)
 
 
 def _better(better: Better) -> str:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cli.in_process import Pcietune
+
 RECORDED = Path(__file__).parents[2] / "pcietune" / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
 
 
@@ -32,3 +34,13 @@ def test_a_host_is_judged_by_text_as_by_bytes(tmp_path: Path) -> None:
     assert {k: v for k, v in by_text.items() if v != by_bytes.get(k)} == {}
     assert by_text.keys() == by_bytes.keys()
     assert "fail" in {v for k, v in by_text.items() if k.startswith("port.nic-side.DirectTrans")}
+
+
+def test_a_class_that_no_text_tells_is_said_to_be_so(pcietune: Pcietune, tmp_path: Path) -> None:
+    tree = tmp_path / "tree.txt"  # as lspci -t prints it
+    tree.write_text("-[0000:00]-+-00.0\n           \\-01.0-[01]----00.0\n")
+
+    run = pcietune("topo", "--from", tree)
+
+    assert "0000:01:00.0  ????:????  class not known" in run.stdout
+    assert "ffff" not in run.stdout

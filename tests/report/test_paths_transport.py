@@ -44,6 +44,14 @@ def test_a_pair_says_what_it_can_count_on_and_why_nothing_better(tmp_path: Path)
     assert list(transport_lines(found, {})) == []
 
 
+def test_what_is_not_known_is_said_to_be_so_once(tmp_path: Path) -> None:
+    found = pair(undescribed(one_switch(tmp_path)), NIC, GPU)
+    key = (found.one.function.address, found.other.function.address)
+    unknown = Transport(Means.NOT_KNOWN, "not known")
+
+    assert list(transport_lines(found, {key: unknown})) == ["", "transport  not known"]
+
+
 def test_a_vm_is_told_of_in_notes() -> None:
     assert list(guest_lines(Guest("x", ("one", "two"), {}))) == ["note  one", "note  two"]
     assert list(guest_lines(None)) == []

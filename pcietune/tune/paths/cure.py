@@ -133,7 +133,7 @@ def _for_a_guest(
         changes.append(
             Change(
                 RemedyKind.SOFTWARE if remedy is None else remedy.kind,
-                f"ATS: {flow.sender.why}",
+                f"ATS: {flow.sender.why.removeprefix('its ATS is ')}",
                 "pcietune audit --mode vm" if remedy is None else remedy.command,
             )
         )
