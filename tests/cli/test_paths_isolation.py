@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 from cli.in_process import Pcietune
+from trees.dump import dump, one_switch_functions
 from trees.function import downstream_port
 from trees.groups import into_group
 from trees.host import TreeHost
@@ -113,3 +115,21 @@ def test_a_vm_is_told_what_it_cannot_see(pcietune: Pcietune, tmp_path: Path) -> 
         pcietune("paths", "--json", "--from", tree.root).stdout, type=PathsDocument
     )
     assert document.guest
+
+
+@pytest.mark.parametrize(
+    ("cmdline", "iommu"), [("ro quiet", None), ("ro iommu=pt", None), ("ro intel_iommu=off", False)]
+)
+def test_a_dump_without_groups_is_never_said_to_go_through_an_iommu(
+    pcietune: Pcietune, tmp_path: Path, cmdline: str, *, iommu: bool | None
+) -> None:
+    (tmp_path / "dump.txt").write_text(dump(one_switch_functions()))
+    (tmp_path / "cmdline").write_text(f"BOOT_IMAGE=/vmlinuz root=/dev/sda1 {cmdline}\n")
+    names = ("--from", tmp_path / "dump.txt", "--from", tmp_path / "cmdline")
+    run = pcietune("paths", "--isolation", "--json", *names)
+    document = msgspec.json.decode(run.stdout, type=IsolationDocument)
+
+    assert document.iommu is iommu
+    assert set(document.untranslated) == {"not known" if iommu is None else "no IOMMU"}
+    told = "is not known" if iommu is None else "not all of them are apart"
+    assert document.summary.endswith(told)
