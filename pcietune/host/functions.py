@@ -65,7 +65,7 @@ def list_functions(files: HostFiles) -> Listing:
                 ones = (function.vendor, function.class_code) == (_NO_VENDOR, _NO_CLASS)
                 if ones and files.exists(f"{path}/config"):
                     problems.append(f"{name} reads as all ones, so what it is is not known: {_TRY}")
-                else:
+                elif not files.complete:  # else it is of a class that is assigned to nothing
                     untold.append(name)
         elif files.exists(link):
             problems.append(f"/{link} is not what the kernel makes of a PCI function")

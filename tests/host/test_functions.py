@@ -201,3 +201,11 @@ def test_a_pipe_in_a_recording_is_refused_and_not_waited_for(tmp_path: Path) -> 
 
     with pytest.raises(BadInputError, match=r"uevent of the recorded host is neither a file nor"):
         _listed(host, recorded=True)
+
+
+def test_a_class_that_is_assigned_to_nothing_is_no_problem_of_a_live_host(tmp_path: Path) -> None:
+    """Firecracker's virtio functions are of class ffff00."""
+    host = TreeHost(tmp_path)
+    host.add(Function("0000:00:01.0", ConfigBuilder("1af4:1042", 0xFFFF00)))
+
+    assert _listed(host).problems == []
