@@ -62,7 +62,7 @@ def translating(
             return Translating(on=False, why="its ATS is off (Enable-)")
         return _by_kernel(AtsSubject(host, fabric, function, state, ats), guest=guest)
     except PcietuneError as error:
-        return Translating(on=None, why=f"its ATS could not be read: {error}", problem=error)
+        return _unread(function, error)
 
 
 def mended(host: HostAccess, fabric: Fabric, function: PciFunction, *, nic: bool) -> Translating:
@@ -80,7 +80,7 @@ def mended(host: HostAccess, fabric: Fabric, function: PciFunction, *, nic: bool
         if Ats.find(host.config(function)) is not None:
             return Translating(on=True, why="the kernel turns its ATS on when a VM takes it")
     except PcietuneError as error:
-        return Translating(on=None, why=f"its ATS could not be read: {error}", problem=error)
+        return _unread(function, error)
     given = may_have_in_firmware(fabric, function) if nic else False
     if given is None:
         return Translating(
@@ -89,6 +89,11 @@ def mended(host: HostAccess, fabric: Fabric, function: PciFunction, *, nic: bool
     if given:
         return Translating(on=True, why="once its firmware has ATS on")
     return Translating(on=False, why=_NO_CAPABILITY)
+
+
+def _unread(function: PciFunction, error: PcietuneError) -> Translating:
+    why = str(error).removeprefix(f"{function.address}: ")
+    return Translating(on=None, why=f"its ATS could not be read: {why}", problem=error)
 
 
 def _by_kernel(subject: AtsSubject, *, guest: bool) -> Translating:
