@@ -61,6 +61,8 @@ def trace(
     steps = [_with_setting(step, controls_of) for step in _up(ways, packet, controls_of)]
     last = steps[-1]
     outcome = _OUTCOMES[last.decision]
+    if last.decision is Decision.ACROSS and ways.part_between_root_ports:
+        outcome = Outcome.TURNED_ABOVE
     iommu = _translates(packet) if last.decision is Decision.ROOT_COMPLEX else False
     if last.decision is Decision.ROOT_COMPLEX and packet.mapped is False:
         outcome = _without_mapping(packet, iommu=iommu)
@@ -115,6 +117,14 @@ class _Ways:
         if not self.depth:
             return (one.ports, one.slot) == (other.ports, other.slot)
         return self._above_parting in _RECEIVES
+
+    @property
+    def part_between_root_ports(self) -> bool:
+        """Whether they part between root ports of one slot: the root complex is their switch.
+
+        What passes there is not redirected to the IOMMU, and goes through the root complex.
+        """
+        return not self.depth and all(map(self.receives, self.peers)) and self.part_in_a_device
 
     @property
     def part_on_a_bus(self) -> bool:

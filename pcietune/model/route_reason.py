@@ -32,9 +32,15 @@ def reason(outcome: Outcome, last: Step, steps: Sequence[Step], controls_of: _Co
     lets = "no ACS there" if last.setting is Setting.NO_ACS else name or "its bus"
     return {
         Outcome.DIRECT: "turned where the two ways part" + (f": {name}" if name else ""),
-        Outcome.TURNED_ABOVE: f"redirected below, and turned here past the IOMMU: {name}",
+        Outcome.TURNED_ABOVE: _why_turned(last, name),
         Outcome.MISROUTED: f"{lets} lets a guest's address meet this host's windows",
     }[outcome]
+
+
+def _why_turned(last: Step, name: str) -> str:
+    if last.decision is Decision.TURNED:
+        return f"redirected below, and turned here past the IOMMU: {name}"
+    return f"the root complex turns it between root ports of one slot, past the IOMMU: {name}"
 
 
 def _why_unknown(last: Step, name: str, controls_of: _ControlsOf) -> str:

@@ -126,3 +126,22 @@ def test_acs_that_redirects_nothing_is_exonerated(pcietune: Pcietune, tmp_path: 
         said = _notes(pcietune, tmp_path / f"{control}", control)
         assert "ACS is not what keeps these two apart" in said
         assert ("SrcValid+ by itself redirects nothing" in said) is bool(control)
+
+
+def test_root_ports_of_one_slot_are_no_switch(pcietune: Pcietune, tmp_path: Path) -> None:
+    """A01's GPP bridges are functions of one device: 00:03.1 and 00:03.2."""
+    host = TreeHost(tmp_path)
+    host.put("proc/cmdline", "ro iommu=off")
+    cleared = (0x5F, 0)
+    host.add(
+        root_port("0000:00:03.1", acs=cleared),
+        gpu("0000:41:00.0", below="0000:00:03.1"),
+        root_port("0000:00:03.2", acs=cleared),
+        gpu("0000:42:00.0", below="0000:00:03.2"),
+    )
+    run = pcietune("paths", "GPU0", "GPU1", "--json", "--from", tmp_path)
+    (pair,) = msgspec.json.decode(run.stdout, type=PathsDocument).pairs
+
+    assert pair.place == "PHB"
+    assert pair.now.forth.write.outcome == "turned above"
+    assert "between root ports of one slot" in pair.now.forth.write.reason
