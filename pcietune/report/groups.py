@@ -132,6 +132,14 @@ def _before(driver: str) -> str:
 
 
 def _told(view: GroupView) -> Iterable[str]:
+    bridges = [m.function for m in view.members if m.function and m.function.is_pci_bridge]
+    given = any(member.vfio for member in view.members)
+    if bridges and given and view.viability is Viability.VIABLE:
+        named = ", ".join(str(bridge.address) for bridge in bridges)
+        yield (
+            f"{named} is not to be bound: bridges of pcieport do not count, and ACS is not what "
+            "keeps VFIO from this group"
+        )
     for other in view.companions:
         yield f"{other.address} is part of the same device, and in another group or in none"
     for opening in view.joined_at:

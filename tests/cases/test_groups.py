@@ -129,6 +129,11 @@ def test_a_group_of_a_bridge_with_pcieport_and_a_vfio_function_is_viable(
     found = _group(pcietune, tmp_path, GPU_GROUP)
 
     assert (found.viability, found.advice) == ("viable", [])
+    said = pcietune("groups", "--from", tmp_path).stdout
+    assert (
+        f"-> {GPU_PORT} is not to be bound: bridges of pcieport do not count, and ACS is not"
+        in said
+    )
 
 
 # usnistgov/ndn-dpdk#63 (E09): an X710 with four functions, one bound.

@@ -121,3 +121,47 @@ def test_data_direct_lets_completions_pass_at_the_nic(pcietune: Pcietune, tmp_pa
 
     assert completion(pair.now.back) == ("direct", NIC_PORT, "CmpltRedir")
     assert completion(pair.now.forth) == ("via root complex", GPU_PORT, "CmpltRedir")
+
+
+# Supermicro 7048GR-TR, NVIDIA/nccl#19 (A08): PEX8747 on two sockets, and nested.
+
+
+@pytest.mark.parametrize(("control", "outcome"), [(0x1D, "via root complex"), (0, "direct")])
+def test_of_nested_switches_only_ports_that_look_down_decide(
+    pcietune: Pcietune, tmp_path: Path, control: int, outcome: str
+) -> None:
+    acs = (ACS_CAPABLE, control)
+    host = TreeHost(tmp_path)
+    host.put("proc/cmdline", "ro iommu=off")
+    host.add(
+        root_port("0000:00:02.0", acs=(ACS_CAPABLE, 0x1D)),
+        upstream_port("0000:03:00.0", below="0000:00:02.0"),
+        downstream_port("0000:04:08.0", below="0000:03:00.0", acs=acs),
+        downstream_port("0000:04:10.0", below="0000:03:00.0", acs=acs),
+        gpu("0000:05:00.0", below="0000:04:08.0"),
+        gpu("0000:06:00.0", below="0000:04:10.0"),
+        root_port("0000:80:02.0", acs=(ACS_CAPABLE, 0x1D)),
+        upstream_port("0000:82:00.0", below="0000:80:02.0"),
+        downstream_port("0000:83:08.0", below="0000:82:00.0", acs=acs),
+        downstream_port("0000:83:10.0", below="0000:82:00.0", acs=acs),
+        gpu("0000:84:00.0", below="0000:83:08.0"),
+        upstream_port("0000:86:00.0", below="0000:83:10.0"),
+        downstream_port("0000:87:08.0", below="0000:86:00.0", acs=acs),
+        downstream_port("0000:87:10.0", below="0000:86:00.0", acs=acs),
+        gpu("0000:88:00.0", below="0000:87:08.0"),
+        gpu("0000:89:00.0", below="0000:87:10.0"),
+    )
+    pairs = {(p.one, p.other): p for p in _paths(pcietune, tmp_path).pairs}
+    upstream = {"0000:03:00.0", "0000:82:00.0", "0000:86:00.0"}
+
+    near = [
+        (("0000:05:00.0", "0000:06:00.0"), "PIX", "0000:04:08.0"),
+        (("0000:88:00.0", "0000:89:00.0"), "PIX", "0000:87:08.0"),
+        (("0000:84:00.0", "0000:88:00.0"), "PXB", "0000:83:08.0"),
+    ]
+    for two, place, at in near:
+        write = pairs[two].now.forth.write
+        assert (pairs[two].place, write.outcome, write.at) == (place, outcome, at)
+        assert upstream.isdisjoint(step.address for step in write.steps)
+    far = pairs["0000:05:00.0", "0000:84:00.0"].now.forth.write
+    assert (far.outcome, far.at) == ("via root complex", None)  # whatever ACS says
