@@ -34,7 +34,7 @@ def test_wherever_a_text_ends_its_last_functions_ats_is_told_or_unread(
     begins = verbose.index(" [15b3:101b]")
     cut = verbose[: max(begins, len(verbose) - lacking)]
 
-    why = "was not recorded: the text may end in the middle|has no bytes here"
+    why = "was not recorded: the text may end in the middle|none is in the text|has no bytes here"
     with (
         pytest.raises((ConfigSpaceError, BadInputError), match=why),
         opened(tmp_path, cut) as host,
