@@ -17,7 +17,6 @@ from pcietune.cli.progress import told
 from pcietune.errors import BadInputError, ExitCode, PcietuneError
 from pcietune.host.measured_file import read_measured
 from pcietune.host.source import open_host
-from pcietune.model.profile import Profile
 from pcietune.report.outcome import Outcome
 from pcietune.report.paths_bandwidth import bandwidth_lines, measured_lines, measuring_lines
 from pcietune.report.paths_document import paths_document
@@ -138,9 +137,8 @@ def show_isolation(
         fabric, roles = look_over(host, asked.profile, outcome)
         if not host.files.complete:
             check_whole(fabric, [f for f, kind, _ in physical_peers(host, fabric, roles) if kind])
-        trusted = frozenset(
-            a for a, role in roles.items() if outcome.match and _trusts(outcome.match.profile, role)
-        )
+        described = {} if outcome.match is None else outcome.match.profile.roles
+        trusted = frozenset(a for a, role in roles.items() if described[role].trusted)
         users = {address: str(user) for address, user in who_has(host, fabric).items()}
         known = Known(trusted, users, decided(host, outcome).tenancy)
         view = view_isolation(host, fabric, roles, known)
@@ -150,10 +148,6 @@ def show_isolation(
     else:
         show.lines(isolation_lines(view, warnings))
     _end((*outcome.errors, *view.problems))
-
-
-def _trusts(profile: Profile, role: str) -> bool:
-    return any(name == role and each.trusted for name, each in profile.roles.items())
 
 
 def _peer(view: PathsView, name: str) -> Peer:

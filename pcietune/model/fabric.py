@@ -109,6 +109,11 @@ class Fabric:
             self._kinds[bridge.address] = kind
         return kind
 
+    def receives(self, function: PciFunction) -> bool:
+        """Return whether it is a root or downstream port: it receives from below, by its ACS."""
+        kinds = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
+        return function.is_pci_bridge and self.port_type(function) in kinds
+
     def false_port_type(self, bridge: PciFunction) -> PortType | None:
         """Return what a bridge says it is, if it cannot be that; None if it can, or Linux helps."""
         known = self._port_types.get(bridge.address)

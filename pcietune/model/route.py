@@ -27,7 +27,6 @@ from pcietune.registers.express import PortType
 ControlsOf = Callable[[PciFunction], PortControls]
 """Tells the ACS of a root port, downstream port, or function of a device with several."""
 
-_RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 _GOES_ON = (Decision.UP, Decision.REDIRECTED, Decision.FORWARDED)
 _OUTCOMES = {
     Decision.ACROSS: Outcome.DIRECT,
@@ -38,7 +37,6 @@ _OUTCOMES = {
     Decision.ROOT_COMPLEX: Outcome.VIA_ROOT_COMPLEX,
 }
 _ANY_WINDOW = (AddressSpace.GUEST, AddressSpace.UNKNOWN)
-_ARRIVES = (Outcome.DIRECT, Outcome.TURNED_ABOVE, Outcome.VIA_ROOT_COMPLEX)
 
 
 def trace(
@@ -67,7 +65,7 @@ def trace(
     if last.decision is Decision.ROOT_COMPLEX and packet.mapped is False:
         outcome = _without_mapping(packet, iommu=iommu)
     decider = redirecting(steps) if outcome is Outcome.VIA_ROOT_COMPLEX else last
-    down = ways.down_from(last) if outcome in _ARRIVES else []
+    down = ways.down_from(last) if outcome.arrives else []
     return Trace(
         packet=packet,
         source=source,
@@ -116,7 +114,7 @@ class _Ways:
         one, other = self.peers
         if not self.depth:
             return (one.ports, one.slot) == (other.ports, other.slot)
-        return self._above_parting in _RECEIVES
+        return self._fabric.receives(self.ours[self.depth - 1])
 
     @property
     def part_between_root_ports(self) -> bool:
@@ -137,7 +135,7 @@ class _Ways:
 
     def receives(self, port: PciFunction) -> bool:
         """Return whether a port receives from below what ACS decides about."""
-        return port.is_pci_bridge and self._fabric.port_type(port) in _RECEIVES
+        return self._fabric.receives(port)
 
     def in_a_switch(self, port: PciFunction) -> bool:
         """Return whether a port is a switch's.

@@ -8,7 +8,6 @@ from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
 from pcietune.model.profile import Place, Profile
 from pcietune.model.role_name import RoleName
-from pcietune.registers.express import PortType
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def _placed_ports(
     above_all = {port.address: port for f in (*gpus, *nics) for port in fabric.ports_above(f)}
     placed = []
     for address, port in sorted(above_all.items()):
-        if fabric.port_type(port) not in (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT):
+        if not fabric.receives(port):
             continue
         places = [
             place

@@ -19,6 +19,11 @@ class Outcome(StrEnum):
     MISROUTED = "misrouted"  # by a guest's address: to whatever has it on the host, or to nobody
     UNKNOWN = "unknown"
 
+    @property
+    def arrives(self) -> bool:
+        """Whether a packet that went there reached whom it was for."""
+        return self in (Outcome.DIRECT, Outcome.TURNED_ABOVE, Outcome.VIA_ROOT_COMPLEX)
+
 
 class Decision(StrEnum):
     """What a port did with a packet."""

@@ -6,17 +6,9 @@ from pcietune.model.function import FunctionState, LinkState
 from pcietune.model.not_known import NOT_KNOWN, NotKnown
 from pcietune.registers.acs import AcsEnhancedControls, lspci_controls
 from pcietune.registers.express import PortType
+from pcietune.report.port_names import port_name
 from pcietune.tune.view.function_registers import AcsRegisters, AtsRegisters
 from pcietune.tune.view.topology import Node
-
-_PORT_NAMES = {
-    PortType.ROOT_PORT: "root port",
-    PortType.UPSTREAM_PORT: "upstream port",
-    PortType.DOWNSTREAM_PORT: "downstream port",
-    PortType.PCIE_TO_PCI_BRIDGE: "PCIe-to-PCI bridge",
-    PortType.PCI_TO_PCIE_BRIDGE: "PCI-to-PCIe bridge",
-}
-
 
 _CLASS_NOT_TOLD = 0xFFFF  # as of what lspci -t draws alone
 
@@ -56,7 +48,7 @@ def _remarks(node: Node) -> Iterator[str]:
 def _port(port_type: PortType | None) -> str:
     if port_type is None:
         return "bridge"
-    return _PORT_NAMES.get(port_type, port_type.name.lower())
+    return port_name(port_type)
 
 
 def _link(link: LinkState | None) -> str:

@@ -9,11 +9,12 @@ from pcietune.tune.paths.place import Place
 from pcietune.tune.paths.view import Pair, PathsView, Peer, PeerKind
 
 _GAP = "  "
-_TITLES = {
+TITLES = {
     PeerKind.NIC: "NIC to GPU: the NIC's writes, as RDMA receives into GPU memory",
     PeerKind.NVME: "NVMe drive to GPU: the drive's writes, as GPUDirect Storage reads a file",
+    PeerKind.GPU: "GPU to GPU by PCIe: writes of the row's to the column's",
 }
-_GPU_TITLE = "GPU to GPU by PCIe: writes of the row's to the column's"
+"""What a matrix of a kind of peers and the GPUs shows."""
 PLACES = {
     Place.SAME: "one device",
     Place.PIX: "at most one switch between the two",
@@ -52,14 +53,11 @@ def matrix_lines(view: PathsView, width: int | None) -> Iterator[str]:
     """
     yield from _peer_lines(view.peers)
     gpus = view.of_kind(PeerKind.GPU)
-    for kind, title in _TITLES.items():
+    for kind, title in TITLES.items():
         rows = view.of_kind(kind)
-        if rows and gpus:
+        if rows and gpus and (kind is not PeerKind.GPU or len(gpus) > 1):
             yield from ("", title)
             yield from _matrix(rows, gpus, lambda r, c: _cell(view.between(r, c), r), width)
-    if len(gpus) > 1:
-        yield from ("", _GPU_TITLE)
-        yield from _matrix(gpus, gpus, lambda r, c: _cell(view.between(r, c), r), width)
     yield from _node_lines(view.peers)
     if view.pairs:
         yield from ("", *_legend(_seen(list(view.pairs.values()))))
@@ -73,7 +71,8 @@ def _peer_lines(peers: Sequence[Peer]) -> Iterator[str]:
         if peer.numa_node is not None and peer.numa_node >= 0:
             parts.append(f"node {peer.numa_node}")
         if peer.virtual_functions:
-            parts.append(f"and {peer.virtual_functions} VFs that send alike")
+            vfs = "VF that sends" if peer.virtual_functions == 1 else "VFs that send"
+            parts.append(f"and {peer.virtual_functions} {vfs} alike")
         yield _GAP.join(parts)
 
 

@@ -81,12 +81,4 @@ def sent(packet: Packet) -> str:
 
 def data_returns_otherwise(flow: Flow) -> bool:
     """Return whether what is read comes back by another kind of way than writes go."""
-    return flow.completion.outcome is not flow.write.outcome and _arrives(flow)
-
-
-def _arrives(flow: Flow) -> bool:
-    return flow.read.outcome in (
-        Outcome.DIRECT,
-        Outcome.TURNED_ABOVE,
-        Outcome.VIA_ROOT_COMPLEX,
-    )
+    return flow.completion.outcome is not flow.write.outcome and flow.read.outcome.arrives

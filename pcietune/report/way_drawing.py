@@ -5,18 +5,10 @@ from collections.abc import Iterator, Mapping
 from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.trace import Decision, Outcome, Step, Trace
-from pcietune.registers.express import PortType
+from pcietune.model.trace import Decision, Step, Trace
+from pcietune.report.port_names import port_name
 from pcietune.report.route_words import decided
 
-_PORTS = {
-    PortType.ROOT_PORT: "root port",
-    PortType.UPSTREAM_PORT: "upstream port",
-    PortType.DOWNSTREAM_PORT: "downstream port",
-    PortType.PCIE_TO_PCI_BRIDGE: "PCIe-to-PCI bridge",
-    PortType.PCI_TO_PCIE_BRIDGE: "PCI-to-PCIe bridge",
-}
-_ARRIVES = (Outcome.DIRECT, Outcome.TURNED_ABOVE, Outcome.VIA_ROOT_COMPLEX)
 KEY = "^ on its way up, v on its way down, * decides"
 
 
@@ -34,7 +26,7 @@ def way_drawing(fabric: Fabric, trace: Trace, labels: Mapping[PciAddress, str]) 
     depth = sum(one == other for one, other in alike)
     steps = {s.port.address: s for s in reversed(trace.steps) if s.port and _goes_up(s)}
     turned = _turned_at(trace, ours)
-    arrives = trace.outcome in _ARRIVES
+    arrives = trace.outcome.arrives
     down = 0 if turned is None else min(turned, depth)
     root = "root complex" + (", and its IOMMU" if trace.iommu else "")
     yield _line(root, 0, up=turned is None, down=turned is None and arrives)
@@ -72,7 +64,7 @@ def _named(
     label = labels.get(function.address)
     if label is not None:
         return f"{label}  {function.address}"
-    kind = _PORTS.get(fabric.port_type(function), "bridge") if function.is_pci_bridge else ""
+    kind = port_name(fabric.port_type(function)) if function.is_pci_bridge else ""
     return "  ".join(part for part in (str(function.address), kind, did) if part)
 
 

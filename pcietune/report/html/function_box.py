@@ -8,17 +8,11 @@ from pcietune.registers.acs import LSPCI_NAMES, AcsControl
 from pcietune.registers.express import PortType
 from pcietune.report.class_names import class_name
 from pcietune.report.html.anchors import of_function
+from pcietune.report.port_names import port_name
 from pcietune.tune.paths.view import Peer
 from pcietune.tune.view.function_registers import AcsRegisters
 from pcietune.tune.view.topology import Node
 
-_PORTS = {
-    PortType.ROOT_PORT: "root port",
-    PortType.UPSTREAM_PORT: "switch, upstream port",
-    PortType.DOWNSTREAM_PORT: "downstream port",
-    PortType.PCIE_TO_PCI_BRIDGE: "PCIe-to-PCI bridge",
-    PortType.PCI_TO_PCIE_BRIDGE: "PCI-to-PCIe bridge",
-}
 _DECIDING = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 
 
@@ -132,7 +126,8 @@ def _what(node: Node) -> str:
         return name if node.role is None else f"{node.role}, {name}"
     if node.port_type is None:
         return "bridge"
-    return _PORTS.get(node.port_type, node.port_type.name.lower().replace("_", " "))
+    name = port_name(node.port_type)
+    return f"switch, {name}" if node.port_type is PortType.UPSTREAM_PORT else name
 
 
 def _facts(node: Node) -> Iterator[str]:

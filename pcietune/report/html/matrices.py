@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from pcietune.model.trace import Outcome
 from pcietune.report.html.anchors import of_route
 from pcietune.report.html.way import deciding
-from pcietune.report.paths_matrix import PLACES
+from pcietune.report.paths_matrix import PLACES, TITLES
 from pcietune.report.route_words import MEANINGS, SHORT, data_returns_otherwise
 from pcietune.tune.paths.view import Pair, PathsView, Peer, PeerKind
-
-_TITLES = {
-    PeerKind.NIC: "NIC to GPU: the NIC's writes, as RDMA receives into GPU memory",
-    PeerKind.NVME: "NVMe drive to GPU: the drive's writes, as GPUDirect Storage reads a file",
-    PeerKind.GPU: "GPU to GPU by PCIe: writes of the row's to the column's",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,7 @@ class Matrix:
 def matrices(view: PathsView) -> Iterator[Matrix]:
     """Yield the matrices of a host; none without a GPU."""
     gpus = view.of_kind(PeerKind.GPU)
-    for kind, title in _TITLES.items():
+    for kind, title in TITLES.items():
         peers = view.of_kind(kind)
         if peers and gpus and (kind is not PeerKind.GPU or len(gpus) > 1):
             yield Matrix(
@@ -91,8 +85,7 @@ def legend(view: PathsView) -> Iterator[tuple[str, str]]:
 
 def _cells(view: PathsView, row: Peer, columns: Sequence[Peer]) -> Iterator[Cell | None]:
     for column in columns:
-        one, other = row.function.address, column.function.address
-        pair = view.pairs.get((one, other)) or view.pairs.get((other, one))
+        pair = view.between(row, column)
         yield None if pair is None else _cell(pair, row, column)
 
 

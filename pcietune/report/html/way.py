@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pcietune.address import PciAddress
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
-from pcietune.model.trace import Decision, Outcome, Step, Trace
+from pcietune.model.trace import Decision, Step, Trace
 from pcietune.report.html.anchors import of_function, of_host_bridge
 from pcietune.report.route_words import MEANINGS, control_of, decided, sent
-
-_ARRIVES = (Outcome.DIRECT, Outcome.TURNED_ABOVE, Outcome.VIA_ROOT_COMPLEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ def _steps(fabric: Fabric, trace: Trace, labels: Mapping[PciAddress, str]) -> It
         step = going_up.get(port.address)
         did = "passes it up" if step is None else decided(step, trace.packet)
         yield _at_port(port, did, trace)
-    arrives = trace.outcome in _ARRIVES
+    arrives = trace.outcome.arrives
     if last.port is None:
         yield _at_root_complex(trace, arrives=arrives)
     if arrives:

@@ -10,12 +10,10 @@ from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
 from pcietune.model.trace import Decision, Outcome, Trace
-from pcietune.registers.express import PortType
 from pcietune.tune.paths.links import LinkRate, LinkRates
 from pcietune.tune.paths.place import Place
 from pcietune.tune.paths.view import Peer, PeerKind
 
-_RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 _NEVER = (Outcome.BLOCKED, Outcome.MISROUTED)
 _REPORTS = "public reports of VMs without ATS have 50 to 60 % of bare metal"
 
@@ -96,6 +94,8 @@ class Bandwidth:
     def _without_links(self) -> str:
         if self.klass is BandwidthClass.SWITCH and not self.unread:
             return "that of one device: no link is crossed"
+        if self.klass is BandwidthClass.UNKNOWN:
+            return f"{self.klass}"
         return f"{self.klass}, and how much that carries is not known"
 
     def _beside(self) -> Sequence[str]:
@@ -152,7 +152,7 @@ class BandwidthOf:
         return self._sharing[port.address]
 
     def _has_link(self, port: PciFunction) -> bool:
-        return port.is_pci_bridge and self._fabric.port_type(port) in _RECEIVES
+        return self._fabric.receives(port)
 
 
 def _class_of(trace: Trace, place: Place, *, twice: bool) -> BandwidthClass:

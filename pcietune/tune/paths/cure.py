@@ -16,7 +16,6 @@ from pcietune.model.profile import AcsWant
 from pcietune.model.route import ControlsOf
 from pcietune.model.trace import Outcome
 from pcietune.registers.acs import AcsControl
-from pcietune.registers.express import PortType
 from pcietune.tune.paths.change import Change, Cure, Prospect
 from pcietune.tune.paths.flow import Flow
 from pcietune.tune.paths.tried import fewest, tried
@@ -30,7 +29,6 @@ _WHICH_DUTY = (
     "the host's duty, on which it depends: on bare metal redirection may go, for VMs it must stay; "
     "name --mode baremetal or --mode vm"
 )
-_RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 
 
 def cure(fabric: Fabric, flow: Flow, controls_of: ControlsOf, prospect: Prospect) -> Cure:
@@ -209,4 +207,4 @@ def _on_bare_metal(
 def _receiving(fabric: Fabric, function: PciFunction) -> list[PciFunction]:
     """Return the ports above a function whose ACS decides about what comes from it."""
     above = fabric.ports_above(function)
-    return [port for port in above if fabric.port_type(port) in _RECEIVES]
+    return [port for port in above if fabric.receives(port)]

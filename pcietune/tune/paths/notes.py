@@ -27,7 +27,6 @@ _MEDDLES = (
 )
 """Controls by which a port sends packets elsewhere, or stops them."""
 
-_RECEIVES = (PortType.ROOT_PORT, PortType.DOWNSTREAM_PORT)
 _IF_ONE = "should one VM get both, --mode vm shows their ways there"
 _IOMMUFD_MAPS_SINCE = (7, 0)
 
@@ -144,7 +143,7 @@ class Notes:
             port.address: port
             for function in functions
             for port in self._fabric.ports_above(function)
-            if self._fabric.port_type(port) in _RECEIVES
+            if self._fabric.receives(port)
         }
         return [found[address] for address in sorted(found)]
 
