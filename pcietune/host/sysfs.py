@@ -13,11 +13,13 @@ from pcietune.host.functions import DEVICES, Listing, list_functions
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import GROUPS
 from pcietune.host.kernel_file import write_kernel_file
+from pcietune.host.numa_nodes import read_nodes
 from pcietune.host.platform import read_config_acs, read_platform
 from pcietune.host.recordings.recorded_config import RecordedConfigSpace, Unread
 from pcietune.host.uses.host_use import read_host_use
 from pcietune.host.uses.interfaces import read_hardware_addresses
 from pcietune.model.function import FunctionState, LinkState, PciFunction
+from pcietune.model.numa_node import NumaNode
 from pcietune.model.platform import Platform
 from pcietune.model.protection import HostUse
 from pcietune.registers.fields import MaskedWrite
@@ -97,6 +99,10 @@ class SysfsHost:
         Not remembered, and slow: the kernel's symbols are looked through.
         """
         return read_config_acs(self.files)
+
+    def numa_nodes(self) -> Mapping[int, NumaNode] | None:
+        """Return the host's NUMA nodes by number, which is not remembered; None if not known."""
+        return read_nodes(self.files)
 
     def use(self) -> HostUse | None:
         """Return what the host uses its own functions for; None if a recording does not tell."""

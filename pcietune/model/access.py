@@ -5,6 +5,7 @@ from typing import Protocol
 
 from pcietune.address import PciAddress
 from pcietune.model.function import FunctionState, LinkState, PciFunction
+from pcietune.model.numa_node import NumaNode
 from pcietune.model.platform import Platform
 from pcietune.model.protection import HostUse
 from pcietune.registers.config_space import ConfigSpace
@@ -32,6 +33,13 @@ class HostAccess(Protocol):
         """Return whether this kernel has the ``pci=config_acs=`` option; None if not known.
 
         Not remembered, and slow: the kernel's symbols are looked through.
+        """
+
+    def numa_nodes(self) -> Mapping[int, NumaNode] | None:
+        """Return the host's NUMA nodes by number, which is not remembered; None if not known.
+
+        Raises:
+            NotPermittedError: This user may not look there.
         """
 
     def use(self) -> HostUse | None:

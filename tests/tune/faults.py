@@ -9,6 +9,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import NotPermittedError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, LinkState, PciFunction
+from pcietune.model.numa_node import NumaNode
 from pcietune.model.platform import Platform
 from pcietune.model.protection import HostUse
 from pcietune.registers.config_space import ConfigSpace
@@ -50,6 +51,9 @@ class FaultyHost:
 
     def knows_config_acs(self) -> bool | None:
         return self._host.knows_config_acs()
+
+    def numa_nodes(self) -> Mapping[int, NumaNode] | None:
+        return self._host.numa_nodes()
 
     def attribute(self, function: PciFunction, name: str) -> str | None:
         return self._host.attribute(function, name)

@@ -25,6 +25,7 @@ from pcietune.host.recordings.archive import pack
 from pcietune.host.recordings.kernel_command_line import without_private_values
 from pcietune.host.recordings.manifest import MANIFEST, Manifest, UnreadConfig
 from pcietune.host.recordings.recorded_config import UNPRIVILEGED_SIZES
+from pcietune.host.recordings.recorded_nodes import record_nodes
 from pcietune.host.recordings.recorded_owners import RecordedOwners
 from pcietune.host.recordings.recorded_tree import RecordedTree
 from pcietune.host.recordings.recorded_use import RecordedUse
@@ -120,6 +121,7 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
         f"{TABLES}/{IORT}",
     ):
         tree.copy(path)
+    record_nodes(tree)
     cmdline = tree.source.text(CMDLINE)
     if cmdline is not None:
         tree.put(CMDLINE, f"{without_private_values(cmdline)}\n".encode())
