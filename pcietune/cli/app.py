@@ -15,6 +15,7 @@ from pcietune.cli import (
     explain,
     firmware,
     groups,
+    guest,
     html_report,
     kernel_args,
     mode,
@@ -67,6 +68,7 @@ app.command()(explain.explain)
 app.command()(schema.schema)
 app.add_typer(profile.app, name="profile")
 app.add_typer(vfio.app, name="vfio")
+app.add_typer(guest.app, name="guest")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- a callback's signature

@@ -87,3 +87,11 @@ WaitOption = Annotated[
         "--wait", metavar="SECONDS", min=0, help="How long to wait for another pcietune to finish."
     ),
 ]
+PlanArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PLAN",
+        readable=False,  # whether it is, we say ourselves, with an exit code that tells it
+        help="The file that `pcietune guest plan -o FILE` wrote, or - for standard input.",
+    ),
+]

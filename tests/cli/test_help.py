@@ -6,13 +6,14 @@ from cli.in_process import Pcietune
 from typer.main import get_group
 
 from pcietune import __version__
-from pcietune.cli import profile, vfio
+from pcietune.cli import guest, profile, vfio
 from pcietune.cli.app import app
 from pcietune.errors import ExitCode
 
 COMMANDS = sorted(
     [
-        *(name for name in get_group(app).commands if name not in ("profile", "vfio")),
+        *(name for name in get_group(app).commands if name not in ("guest", "profile", "vfio")),
+        *(f"guest {name}" for name in get_group(guest.app).commands),
         *(f"profile {name}" for name in get_group(profile.app).commands),
         *(f"vfio {name}" for name in get_group(vfio.app).commands),
     ]
@@ -26,8 +27,9 @@ def _words(text: str) -> str:
 
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
-        "apply", "audit", "diff", "explain", "firmware", "groups", "kernel-args", "mode", "paths",
-        "plan",
+        "apply", "audit", "diff", "explain", "firmware", "groups",
+        "guest qemu",
+        "kernel-args", "mode", "paths", "plan",
         "profile learn", "profile lint", "profile list", "profile match", "profile schema",
         "profile show", "record", "report", "restore", "schema", "status", "topo", "udev-rules",
         "vfio bind", "vfio show", "vfio unbind", "watch",

@@ -1,0 +1,11 @@
+"""``pcietune guest``: what VMs are given, planned, written and checked."""
+
+import typer
+
+from pcietune.cli import guest_qemu
+
+app = typer.Typer(
+    help="Plan a VM that GPUDirect works in, and write what QEMU, libvirt and NCCL need for it.",
+    no_args_is_help=True,
+)
+app.command("qemu")(guest_qemu.qemu)

@@ -1,0 +1,1 @@
+"""A plan as QEMU's command line."""
