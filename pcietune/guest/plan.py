@@ -108,12 +108,17 @@ class NvSwitchPlan(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
 
     Attributes:
         model: Who owns the switches.
+        board: Name of the board, which tells its partitions; None if it has no NVSwitches, or is
+            not known.
+        switches: Addresses on the host of its NVSwitches; empty where they are no PCI functions.
         partition: Fabric Manager's id of the partition; None if there is none, or not known.
         modules: Module id of each GPU, by its name; empty if not known.
         notes: What holds by inference only, or has to be known.
     """
 
     model: NvSwitchModel
+    board: str | None
+    switches: list[str]
     partition: int | None
     modules: dict[str, int]
     notes: list[str]

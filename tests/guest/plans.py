@@ -222,7 +222,14 @@ def _plan(
             buses=len(bridges), spare_buses=100, memory_64_mib=1 << 20, memory_32_mib=256
         ),
         pairs=[],
-        nvswitch=NvSwitchPlan(model=nvswitch, partition=None, modules={}, notes=[]),
+        nvswitch=NvSwitchPlan(
+            model=nvswitch,
+            board=None if nvswitch is NvSwitchModel.NONE else "a800",
+            switches=[],
+            partition=None,
+            modules={},
+            notes=[],
+        ),
         reasons=[],
         warnings=[],
     )

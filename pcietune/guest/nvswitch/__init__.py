@@ -1,0 +1,1 @@
+"""NVSwitches: which GPUs a partition holds, and what activates it around a VM's life."""
