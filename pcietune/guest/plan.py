@@ -91,7 +91,7 @@ class Expectation(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
         other: Name of the second.
         means: What data goes by, in the words of ``pcietune paths``.
         bandwidth: Its class, in words.
-        why: Why no better.
+        why: On what it stands, or why no better.
         not_known: What it depends on and a plan cannot tell, each with what tells it.
     """
 

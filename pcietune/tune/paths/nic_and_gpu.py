@@ -24,7 +24,7 @@ _PEERMEM = (
     "whether the driver lets the NIC at the GPU's memory: lsmod | grep nvidia_peermem, or DMA-BUF "
     "(NCCL_DEBUG=INFO says GPU Direct RDMA Enabled), where the job runs"
 )
-_AS_THE_VM_SEES = (
+AS_THE_VM_SEES = (
     "how far apart the VM sees the two: below root ports of their own they are PHB to NCCL, which "
     "then goes by host memory; emulate the switch, or give it NCCL_TOPO_FILE: nvidia-smi topo -m"
 )
@@ -42,7 +42,7 @@ def nic_and_gpu(pair: Pair, surroundings: Surroundings) -> Transport:
     ways = (flow.write, flow.read)
     not_known = [_PEERMEM if pair.other.function.vendor == NVIDIA else _OTHERS]
     if is_for_a_vm(pair):
-        not_known.append(_AS_THE_VM_SEES)
+        not_known.append(AS_THE_VM_SEES)
     obstacle = why_it_fails((*ways, flow.completion)) or _why_too_far(pair, surroundings)
     if obstacle is not None:
         better = (Better(Means.GPUDIRECT_RDMA, by_pcie(pair, ways), obstacle),)
