@@ -95,3 +95,12 @@ PlanArgument = Annotated[
         help="The file that `pcietune guest plan -o FILE` wrote, or - for standard input.",
     ),
 ]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Give the VM this much memory instead of what was planned, such as 64G; its NUMA nodes"
+        " share it out as they share the planned.",
+    ),
+]
