@@ -21,6 +21,7 @@ class Chosen:
         ats: Whether it has an ATS capability; None if that could not be read.
         switches: Upstream ports of the switches above it, topmost first; empty if there is none.
         companions: Other functions of its slot or IOMMU group that go with it, in order.
+        root_link: Of the root port above it, by which a whole switch hangs; None if not known.
     """
 
     function: PciFunction
@@ -32,3 +33,4 @@ class Chosen:
     ats: bool | None
     switches: tuple[PciFunction, ...]
     companions: tuple["Chosen", ...] = ()
+    root_link: LinkState | None = None

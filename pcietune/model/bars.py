@@ -31,6 +31,11 @@ class Bar:
         return self.start != 0 and not self.flags & _WITHOUT_ADDRESS
 
     @property
+    def is_memory(self) -> bool:
+        """Whether it is of memory, not of I/O ports."""
+        return bool(self.flags & _MEMORY)
+
+    @property
     def is_large_memory(self) -> bool:
         """Whether it is of the kind behind which a GPU shows its memory."""
         wanted = _MEMORY | _PREFETCHABLE | _64_BITS

@@ -1,0 +1,1 @@
+"""Where a VM's functions are: its root buses and ports, and the addresses that follow."""
