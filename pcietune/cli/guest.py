@@ -2,10 +2,11 @@
 
 import typer
 
-from pcietune.cli import guest_qemu
+from pcietune.cli import guest_libvirt, guest_qemu
 
 app = typer.Typer(
     help="Plan a VM that GPUDirect works in, and write what QEMU, libvirt and NCCL need for it.",
     no_args_is_help=True,
 )
 app.command("qemu")(guest_qemu.qemu)
+app.command("libvirt")(guest_libvirt.libvirt)

@@ -11,6 +11,7 @@ from pcietune.guest.libvirt.overrides import NAMESPACE, command_line, overrides
 from pcietune.guest.plan import Plan
 
 _KIB_PER_MIB = 1024
+_LAST_INDEX = 255  # a PCI address of libvirt has 8 bits for it
 
 
 def domain_xml(plan: Plan) -> list[str]:
@@ -21,7 +22,7 @@ def domain_xml(plan: Plan) -> list[str]:
     """
     name = element("name").with_text(_checked(plan.machine.name))
     content = (
-        Comment(_made_of(plan)),
+        *_comments(plan),
         name,
         *_before_os(plan),
         _os(plan),
@@ -40,10 +41,20 @@ def fragment_xml(plan: Plan, first_index: int) -> list[str]:
 
     Args:
         plan: The plan.
-        first_index: The first index of a PCI controller that the domain has not got.
+        first_index: The first index that no PCI controller of the domain has.
+
+    Raises:
+        BadInputError: Not so many controllers can have an index.
     """
+    last = first_index + len(plan.bridges) - 1
+    if last > _LAST_INDEX:
+        raise BadInputError(
+            f"{len(plan.bridges)} controllers from index {first_index} on end at {last}, and"
+            f" libvirt's last is {_LAST_INDEX}",
+            hint=f"--first-index {_LAST_INDEX + 1 - len(plan.bridges)} is the last that fits",
+        )
     content = (
-        Comment(_made_of(plan)),
+        *_comments(plan),
         *_before_os(plan),
         element("features").with_content(element("acpi")),
         cpu(plan.cells),
@@ -102,10 +113,12 @@ def _devices(plan: Plan, *, whole: bool, first_index: int) -> Element:
     )
 
 
-def _made_of(plan: Plan) -> str:
+def _comments(plan: Plan) -> list[Comment]:
+    """Return what the domain was made of, and what the plan warns of."""
     machine = " ".join(word for word in (plan.host.vendor, plan.host.product) if word)
     of_host = f" on {machine}" if machine else ""
-    return f"Made by pcietune {plan.pcietune} from the plan of {plan.machine.name}{of_host}"
+    made = f"Planned by pcietune {plan.pcietune} for {plan.machine.name}{of_host}"
+    return [Comment(made), *(Comment(f"Warning: {each}") for each in plan.warnings)]
 
 
 def _checked(name: str) -> str:
