@@ -4,11 +4,12 @@ Tables are of the Fabric Manager User Guide (release 2.3), shared NVSwitch and f
 virtualization models; ids stay the same where Fabric Manager does not support all of them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pcietune.errors import BadInputError, quoted
-from pcietune.guest.nvswitch.partition import Partition, Table
+from pcietune.guest.nvswitch.partition import Partition, Table, modules_text
 
 
 class Generation(StrEnum):
@@ -53,9 +54,14 @@ class Board:
     shapes: tuple[Shape, ...]
 
     @property
+    def modules(self) -> frozenset[int]:
+        """All of its GPUs, by module."""
+        return frozenset[int]().union(*(partition.modules for partition in self.partitions))
+
+    @property
     def gpus(self) -> int:
         """How many GPUs it has."""
-        return max(len(partition.modules) for partition in self.partitions)
+        return len(self.modules)
 
 
 def _rows(first: int, links: int, *modules: str) -> Table:
@@ -79,9 +85,9 @@ def _ampere_two(links: int) -> Table:
     return _rows(0, links, "1-16", *halves, *quarters, *pairs) + _singles(19, 16)
 
 
-def _ampere_one(links: int) -> Table:
-    """Return those of two boards that the first has all GPUs of."""
-    return tuple(each for each in _ampere_two(links) if max(each.modules) <= _ONE_BOARD)
+def _ampere_one(links: int, tray: range) -> Table:
+    """Return those of two boards that one of them has all GPUs of."""
+    return tuple(each for each in _ampere_two(links) if each.modules <= set(tray))
 
 
 def _hopper(links: int) -> Table:
@@ -96,33 +102,60 @@ def _shapes(*rows: tuple[int, int, int | None]) -> tuple[Shape, ...]:
     return tuple(Shape(*row) for row in (*rows, (1, 0, 0)))
 
 
-_ONE_BOARD = 8  # GPUs
+_BOTTOM, _TOP = range(1, 9), range(9, 17)  # modules; which a board's are, its straps say
 _A100 = ((8, 6, 12), (4, 3, 6), (2, 1, 2))
 _A800 = ((8, 6, 8), (4, 3, None), (2, 1, None))
 
+
+def _ampere(
+    name: str, title: str, links: int, shapes: tuple[tuple[int, int, int | None], ...]
+) -> tuple[Board, ...]:
+    """Return one board, the same strapped for the top tray, and two boards."""
+    one, generation = _shapes(*shapes), Generation.AMPERE
+    return (
+        Board(name, f"{title}, one board", generation, _ampere_one(links, _BOTTOM), one),
+        Board(
+            f"{name}-top",
+            f"{title}, one board strapped for the top tray",
+            generation,
+            _ampere_one(links, _TOP),
+            one,
+        ),
+        Board(
+            f"{name}-two",
+            f"{title}, two boards",
+            generation,
+            _ampere_two(links),
+            _shapes((16, 12, links), *shapes),
+        ),
+    )
+
+
 BOARDS = (
-    Board("a100", "HGX A100, one board", Generation.AMPERE, _ampere_one(12), _shapes(*_A100)),
-    Board(
-        "a100-two",
-        "HGX A100, two boards",
-        Generation.AMPERE,
-        _ampere_two(12),
-        _shapes((16, 12, 12), *_A100),
-    ),
-    Board("a800", "HGX A800, one board", Generation.AMPERE, _ampere_one(8), _shapes(*_A800)),
-    Board(
-        "a800-two",
-        "HGX A800, two boards",
-        Generation.AMPERE,
-        _ampere_two(8),
-        _shapes((16, 12, 8), *_A800),
-    ),
+    *_ampere("a100", "HGX A100", 12, _A100),
+    *_ampere("a800", "HGX A800", 8, _A800),
     Board("hopper", "HGX H100, H200 or H20", Generation.HOPPER, _hopper(18), _shapes((8, 4, 18))),
     Board("h800", "HGX H800", Generation.HOPPER, _hopper(8), _shapes((8, 4, 8))),
     Board(
         "blackwell", "HGX B200 or B300", Generation.BLACKWELL, _blackwell(18), _shapes((8, 0, 18))
     ),
 )
+
+
+def board_with_modules(board: Board, modules: Iterable[int]) -> Board:
+    """Return the board as its modules show it: of one Ampere board they may be 9 to 16.
+
+    Raises:
+        BadInputError: It has no such module.
+    """
+    known = set(modules)
+    for each in (board, *(b for b in BOARDS if b.name == f"{board.name}-top")):
+        if known <= each.modules:
+            return each
+    raise BadInputError(
+        f"{modules_text(known - board.modules)}: not on {board.title}",
+        hint="Module ID of nvidia-smi -q is what counts, no address or index",
+    )
 
 
 def board_named(name: str) -> Board:

@@ -3,7 +3,7 @@
 import pytest
 
 from pcietune.errors import BadInputError
-from pcietune.guest.nvswitch.board import BOARDS, board_named
+from pcietune.guest.nvswitch.board import BOARDS, board_named, board_with_modules
 from pcietune.guest.nvswitch.partition import Partition, partition_numbered
 
 _AMPERE = [
@@ -78,11 +78,15 @@ _BLACKWELL = [
     (15, {8}),
 ]
 _ONE_BOARD = (1, 7, 8, 11, 12, 13, 14, 19, 20, 21, 22, 23, 24, 25, 26)
+_TOP_TRAY = (2, 9, 10, 15, 16, 17, 18, 27, 28, 29, 30, 31, 32, 33, 34)
 _AMPERE_ONE = [row for row in _AMPERE if row[0] in _ONE_BOARD]
+_AMPERE_TOP = [row for row in _AMPERE if row[0] in _TOP_TRAY]
 _TABLES = {
     "a100": (_AMPERE_ONE, 12),
+    "a100-top": (_AMPERE_TOP, 12),
     "a100-two": (_AMPERE, 12),
     "a800": (_AMPERE_ONE, 8),
+    "a800-top": (_AMPERE_TOP, 8),
     "a800-two": (_AMPERE, 8),
     "hopper": (_HOPPER, 18),
     "h800": (_HOPPER, 8),
@@ -117,8 +121,10 @@ def test_every_board_is_held_to_the_guide() -> None:
 
 _SHAPES = {  # GPUs, NVSwitches and links of a GPU; None where the guide does not tell
     "a100": [(8, 6, 12), (4, 3, 6), (2, 1, 2), (1, 0, 0)],
+    "a100-top": [(8, 6, 12), (4, 3, 6), (2, 1, 2), (1, 0, 0)],
     "a100-two": [(16, 12, 12), (8, 6, 12), (4, 3, 6), (2, 1, 2), (1, 0, 0)],
     "a800": [(8, 6, 8), (4, 3, None), (2, 1, None), (1, 0, 0)],
+    "a800-top": [(8, 6, 8), (4, 3, None), (2, 1, None), (1, 0, 0)],
     "a800-two": [(16, 12, 8), (8, 6, 8), (4, 3, None), (2, 1, None), (1, 0, 0)],
     "hopper": [(8, 4, 18), (1, 0, 0)],
     "h800": [(8, 4, 8), (1, 0, 0)],
@@ -142,4 +148,20 @@ def test_a_board_that_nobody_knows_is_answered_with_those_known() -> None:
     with pytest.raises(BadInputError, match="no board") as raised:
         board_named("gb200")
 
-    assert raised.value.hint == "one of a100, a100-two, a800, a800-two, hopper, h800, blackwell"
+    assert raised.value.hint.startswith("one of a100, a100-top, a100-two")
+
+
+def test_one_ampere_board_is_of_the_tray_that_its_modules_show() -> None:
+    a800 = board_named("a800")
+
+    assert board_with_modules(a800, [1, 8]) is a800
+    assert board_with_modules(a800, []) is a800
+    assert board_with_modules(a800, [9, 16]).name == "a800-top"
+
+
+@pytest.mark.parametrize(
+    ("name", "modules"), [("a800", [8, 9]), ("hopper", [9]), ("a100-two", [17]), ("blackwell", [0])]
+)
+def test_a_module_that_a_board_has_not_is_refused(name: str, modules: list[int]) -> None:
+    with pytest.raises(BadInputError, match="not on HGX"):
+        board_with_modules(board_named(name), modules)
