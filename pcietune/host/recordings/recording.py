@@ -11,6 +11,7 @@ from pcietune.host.function_state import number_of_virtual_functions
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS, UNITS
 from pcietune.host.numa import NODES_WITH_CPUS
+from pcietune.host.nvidia.kept import NVIDIA_GPUS
 from pcietune.host.owners.read_owners import owners_of
 from pcietune.host.platform import (
     BOOT_ID,
@@ -130,6 +131,14 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
     dmi = tree.copy_link(DMI) or DMI
     for name in DMI_FIELDS:
         tree.copy(f"{dmi}/{name}")
+    _record_iommu(tree)
+    for directory in _OWN_FILES:
+        tree.copy_all(directory)
+    for name in (PROOFS, NVIDIA_GPUS):  # beside them may be a whole kernel command line
+        tree.copy(f"{STATE}/{name}")
+
+
+def _record_iommu(tree: RecordedTree) -> None:
     for name in tree.source.names(UNITS):
         unit = tree.copy_link(f"{UNITS}/{name}") or f"{UNITS}/{name}"
         for register in _UNIT_REGISTERS:
@@ -139,9 +148,6 @@ def _record_platform(tree: RecordedTree, *, config_acs: bool | None) -> None:
         tree.copy(f"{GROUPS}/{number}/name")
         for member in tree.source.names(f"{GROUPS}/{number}/devices"):
             tree.copy_link(f"{GROUPS}/{number}/devices/{member}")
-    for directory in _OWN_FILES:
-        tree.copy_all(directory)
-    tree.copy(f"{STATE}/{PROOFS}")  # beside it may be a whole kernel command line, with all values
 
 
 def _record_function(tree: RecordedTree, path: str) -> None:
