@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pcietune.guest.cpu_topology import cpu_topology
 from pcietune.guest.libvirt.element import Element, element
 from pcietune.guest.libvirt.numa import cell_elements
 from pcietune.guest.plan import Cell
@@ -20,13 +21,7 @@ def cpu(cells: Sequence[Cell]) -> Element:
 
 
 def _topology(cells: Sequence[Cell]) -> Element:
-    """Return a socket for each cell that has CPUs, or one for all if the cells are not alike."""
-    total = sum(len(each.vcpus) for each in cells)
-    shapes = {(len(each.vcpus), each.threads) for each in cells if each.vcpus}
-    threads = {threads for _, threads in shapes}
-    sockets = sum(1 for each in cells if each.vcpus) if len(shapes) == 1 else 1
-    if len(threads) != 1 or total % (sockets * max(threads)):
-        return element("topology", sockets=1, dies=1, cores=total, threads=1)
-    (per_core,) = threads
-    cores = total // (sockets * per_core)
-    return element("topology", sockets=sockets, dies=1, cores=cores, threads=per_core)
+    found = cpu_topology(cells)
+    return element(
+        "topology", sockets=found.sockets, dies=1, cores=found.cores, threads=found.threads
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pcietune.guest.libvirt.element import Element, element
-from pcietune.guest.libvirt.number_list import number_list
+from pcietune.guest.number_list import number_list
 from pcietune.guest.plan import Cell
 
 

@@ -1,4 +1,4 @@
-"""Numbers as libvirt's sets of CPUs and nodes."""
+"""Numbers as sets of CPUs and nodes are written for libvirt, QEMU and the kernel."""
 
 from collections.abc import Iterable
 
