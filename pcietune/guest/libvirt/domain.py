@@ -1,7 +1,7 @@
 """A plan as libvirt's domain, whole or only what of it the plan says."""
 
 from pcietune.errors import BadInputError, quoted
-from pcietune.guest.kinds import Firmware
+from pcietune.guest.kinds import BridgeKind, Firmware
 from pcietune.guest.libvirt import numa
 from pcietune.guest.libvirt.controllers import controllers
 from pcietune.guest.libvirt.cpu import cpu
@@ -106,11 +106,23 @@ def _devices(plan: Plan, *, whole: bool, first_index: int) -> Element:
         return element("devices").with_content(*own)
     return element("devices").with_content(
         *own,
-        Comment("Add disks and networks without an address: libvirt puts them on pcie.0."),
+        Comment(_of_further_devices(plan)),
         element("controller", type="usb", model="none"),
         element("serial", type="pty"),
         element("memballoon", model="none"),
     )
+
+
+def _of_further_devices(plan: Plan) -> str:
+    """Return how many disks and networks can be added without moving a bus number of the plan.
+
+    libvirt puts a port for each on pcie.0, which firmware numbers from 1 on (measured with 9.0).
+    """
+    below = [each for each in plan.bridges if each.parent == "pcie.0"]
+    if any(each.kind is not BridgeKind.EXPANDER for each in below):
+        return "Each disk or network that is added here moves the planned bus numbers."
+    room = min((each.bus for each in below), default=256) - 1
+    return f"Add up to {room} disks and networks without an address; each gets a port on pcie.0."
 
 
 def _comments(plan: Plan) -> list[Comment]:
