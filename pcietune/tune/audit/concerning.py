@@ -1,6 +1,6 @@
 """Which findings keep a function from VFIO."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from pcietune.errors import PcietuneError
@@ -14,12 +14,15 @@ _COUNTS = "layout."
 
 
 def standing_against(
-    host: HostAccess, findings: Iterable[Finding], function: PciFunction
+    host: HostAccess,
+    findings: Iterable[Finding],
+    function: PciFunction,
+    severities: Collection[Severity] = (Severity.ERROR,),
 ) -> list[Finding]:
     """Return the errors that fail or could not be read, and concern a function.
 
     They are about itself, a port above it, the switch group that it is in, or the IOMMU that
-    serves it. What a site waived does not count.
+    serves it. What a site waived does not count. Of other severities only where they are asked for.
     """
     concerned = {function.location, *_ports_above(function)}
     with suppress(PcietuneError):  # it vanished
@@ -27,7 +30,7 @@ def standing_against(
     return [
         finding
         for finding in findings
-        if finding.severity is Severity.ERROR
+        if finding.severity in severities
         and finding.state in (State.FAIL, State.ERROR)
         and finding.subject.path in concerned
         and not finding.id.startswith(_COUNTS)

@@ -1,0 +1,180 @@
+"""Finds what a host has for VMs, and what keeps each of it from them."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from pcietune.address import PciAddress
+from pcietune.guest.chosen import Chosen
+from pcietune.guest.kinds import Kind
+from pcietune.guest.stock.beside import Beside
+from pcietune.guest.stock.group_mates import mates_of
+from pcietune.guest.stock.occupied import occupied, taken_by
+from pcietune.guest.stock.offer import Card, Offer, Stock
+from pcietune.guest.stock.reading import read_chosen, state_of, total_vfs
+from pcietune.guest.stock.refusals import Judges, findings_against, refusals, unsure_of
+from pcietune.guest.wish import Wish
+from pcietune.model.access import HostAccess
+from pcietune.model.function import FunctionState, PciFunction
+from pcietune.model.location import location_order
+from pcietune.model.role_name import RoleName
+from pcietune.tune.audit.audit import Audit
+from pcietune.tune.match.roles import assign_roles
+
+_KINDS = {
+    RoleName.GPU: Kind.GPU,
+    RoleName.NIC: Kind.NIC,
+    RoleName.DPU: Kind.NIC,
+    RoleName.NVSWITCH: Kind.NVSWITCH,
+}
+_FIRST = (RoleName.GPU, RoleName.NIC, RoleName.DPU, RoleName.NVSWITCH)
+"""Which role of a slot's functions says what the slot is."""
+
+
+def take_stock(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> Stock:
+    """Return every GPU, NIC and NVSwitch of a host.
+
+    Args:
+        host: The host.
+        audited: How it is judged, of a fabric with the port types of all bridges.
+        beside: What is known beside.
+        wish: Whether findings keep a function from the VM, and which other plans there are.
+
+    Raises:
+        BadInputError: Another plan is none of this host.
+    """
+    taken = taken_by(audited.fabric, wish.taken)
+    taking = _Taking(Judges(host, audited, beside, taken), allow_failing=wish.allow_failing)
+    slots = taking.slots()
+    offers = [taking.offer(functions) for functions in slots]
+    present = [offer for offer in offers if offer is not None]
+    return Stock(
+        gpus=_of_kind(present, Kind.GPU),
+        cards=tuple(taking.card(offer) for offer in _of_kind(present, Kind.NIC)),
+        nvswitches=_of_kind(present, Kind.NVSWITCH),
+        occupied=occupied(host, audited.fabric, beside.users, taken),
+        tenancy=audited.yardstick.tenancy,
+        modules=dict(beside.modules),
+    )
+
+
+def _of_kind(offers: Iterable[Offer], kind: Kind) -> tuple[Offer, ...]:
+    found = (offer for offer in offers if offer.chosen.kind is kind)
+    return tuple(sorted(found, key=lambda offer: offer.order))
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A function that was found to be there."""
+
+    function: PciFunction
+    state: FunctionState
+    role: RoleName | None
+
+
+class _Taking:
+    """One walk through a host's functions."""
+
+    def __init__(self, judges: Judges, *, allow_failing: bool) -> None:
+        self._judges = judges
+        self._fabric = judges.audited.fabric
+        self._allow_failing = allow_failing
+        self._roles: Mapping[PciAddress, RoleName] = assign_roles(
+            judges.audited.profile, self._fabric, judges.host
+        )
+        virtual = (
+            address
+            for role in self._roles
+            for address in self._state(role).virtual_functions
+            if address in self._fabric.functions
+        )
+        self._offered: Collection[PciAddress] = {*self._roles, *virtual}
+
+    def slots(self) -> list[list[_Member]]:
+        """Return the functions of each slot that has one with a role, that one first; no VFs."""
+        slots: dict[tuple[int, int, int], list[_Member]] = {}
+        wanted = {self._fabric.functions[address].slot for address in self._roles}
+        for function in self._fabric.functions.values():
+            if function.slot not in wanted or function.is_pci_bridge:
+                continue
+            state = state_of(self._judges.host, function)
+            if state is not None and state.physical_function is None:
+                role = self._roles.get(function.address)
+                slots.setdefault(function.slot, []).append(_Member(function, state, role))
+        found = [sorted(members, key=_precedence) for members in slots.values()]
+        return [members for members in found if members[0].role is not None]
+
+    def offer(self, members: list[_Member]) -> Offer | None:
+        """Return a slot's functions as one offer; None if they vanished."""
+        first, *others = members
+        companions = tuple(
+            read_chosen(
+                self._judges.host, self._fabric, each.function, _companion_kind(first, each)
+            )
+            for each in others
+        )
+        kind = _KINDS[first.role] if first.role is not None else Kind.COMPANION
+        chosen = read_chosen(self._judges.host, self._fabric, first.function, kind, companions)
+        return self._judged(chosen, members)
+
+    def card(self, whole: Offer) -> Card:
+        """Return a NIC and the VFs of its ports."""
+        ports = [each for each in (whole.chosen, *whole.chosen.companions) if each.kind is Kind.NIC]
+        virtual = tuple(tuple(self._virtual(port)) for port in ports)
+        total = total_vfs(self._judges.host, whole.chosen.function)
+        return Card(whole, virtual, total)
+
+    def _virtual(self, port: Chosen) -> Iterable[Offer]:
+        for address in port.state.virtual_functions:
+            function = self._fabric.functions.get(address)
+            state = None if function is None else state_of(self._judges.host, function)
+            if function is None or state is None:
+                continue
+            role = self._roles.get(port.function.address)
+            chosen = read_chosen(self._judges.host, self._fabric, function, Kind.NIC)
+            yield self._judged(chosen, [_Member(function, state, role)])
+
+    def _judged(self, chosen: Chosen, members: list[_Member]) -> Offer:
+        together = [each.function.address for each in members]
+        states = [each.state for each in members]
+        mates = mates_of(self._judges.host, self._fabric, states, together, self._offered)
+        why_not = dict.fromkeys(mates.why_not)
+        failing: dict[str, None] = {}
+        unsure: dict[str, None] = {}
+        for each in members:
+            for phrase in refusals(self._judges, each.function, each.state, each.role):
+                why_not[_about(each, chosen, phrase)] = None
+            found = findings_against(self._judges, each.function)
+            failing |= dict.fromkeys(_about(each, chosen, phrase) for phrase in found)
+            unsure |= dict.fromkeys(unsure_of(self._judges, each.function, each.state))
+        if not self._allow_failing:
+            why_not |= failing
+            failing = {}
+        return Offer(
+            chosen=chosen,
+            why_not=tuple(why_not),
+            failing=tuple(failing),
+            unsure=tuple(unsure),
+            mates=mates.addresses,
+            unbound=tuple(e.function.address for e in members if e.state.vfio is False),
+        )
+
+    def _state(self, address: PciAddress) -> FunctionState:
+        return self._judges.host.state(self._fabric.functions[address])
+
+
+def _precedence(member: _Member) -> tuple[int, tuple[int, str]]:
+    rank = len(_FIRST) if member.role is None else _FIRST.index(member.role)
+    return rank, location_order(member.function.location)
+
+
+def _companion_kind(first: _Member, other: _Member) -> Kind:
+    """Return what a function is beside the first of its slot: a port of a NIC is a NIC, too."""
+    same = other.role is first.role and other.role in (RoleName.NIC, RoleName.DPU)
+    return Kind.NIC if same else Kind.COMPANION
+
+
+def _about(member: _Member, chosen: Chosen, phrase: str) -> str:
+    """Return a phrase about an offer: of a companion it says of which."""
+    if member.function == chosen.function:
+        return phrase
+    return f"{member.function.address} of its slot: {phrase}"
