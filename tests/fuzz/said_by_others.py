@@ -7,8 +7,8 @@ from fuzz.target import Target
 
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError
+from pcietune.host.domain_xml import managed_functions
 from pcietune.host.nic_firmware.answer import parse_answer
-from pcietune.host.owners.libvirt import managed_functions
 from pcietune.model.kernel_log import LogEventKind, LogLine, Violation
 from pcietune.tune.audit.kernel_log import read_log
 
