@@ -113,6 +113,6 @@ def without_kvm(xml: str) -> str:
 
     libvirt looks whether there is KVM, which alone has the host's CPU, and such a NUMA node.
     """
-    replaced = xml.replace("<domain type='kvm'", "<domain type='qemu'")
+    replaced = xml.replace(" type='kvm'", " type='qemu'", 1)
     replaced = replaced.replace("<cpu mode='host-passthrough'>", "<cpu mode='maximum'>")
     return re.sub(r"(<memnode .*) nodeset='\d+'", r"\1 nodeset='0'", replaced)
