@@ -1,0 +1,1 @@
+"""A VM against its plan: what arrived is what was planned, or what differs and why."""

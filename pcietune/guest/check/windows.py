@@ -1,0 +1,82 @@
+"""Whether all BARs of the planned functions have an address in the VM.
+
+One that did not fit in the 64-bit window has none, and the kernel then shows no resource at all
+(drivers/pci/setup-bus.c, reset_resource), or one that is not set.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pcietune.guest.check.row import Aspect, Row, Verdict, not_known
+from pcietune.guest.devices import Passed
+from pcietune.guest.kinds import Firmware
+from pcietune.guest.plan import Plan
+from pcietune.model.access import HostAccess
+from pcietune.model.bars import Bar, bars_of
+from pcietune.model.function import PciFunction
+
+_RESOURCE = "resource"
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def check_bars(plan: Plan, matched: Mapping[str, PciFunction], host: HostAccess) -> Iterator[Row]:
+    """Yield whether each function has the memory BARs that were planned, each with an address."""
+    for passed in plan.functions:
+        function = matched.get(passed.name)
+        if function is None:
+            continue
+        planned = [*passed.bars_64, *passed.bars_32]
+        text = host.attribute(function, _RESOURCE)
+        if text is None:
+            yield not_known(passed.name, Aspect.BARS, _words(planned), "sysfs shows no resource")
+            continue
+        try:
+            bars = bars_of(text)
+        except ValueError as error:
+            yield not_known(passed.name, Aspect.BARS, _words(planned), f"resource: {error}")
+            continue
+        yield _bars(plan, passed, [bar for bar in bars if bar.is_memory])
+
+
+def _bars(plan: Plan, passed: Passed, bars: Sequence[Bar]) -> Row:
+    planned = [*passed.bars_64, *passed.bars_32]
+    found = [bar.size for bar in bars if bar.assigned]
+    lacking = list((Counter(planned) - Counter(found)).elements())
+    unset = [bar.size for bar in bars if not bar.assigned]
+    if not lacking and not unset:
+        return Row(passed.name, Aspect.BARS, Verdict.PASS, _words(planned), _words(found))
+    return Row(
+        passed.name,
+        Aspect.BARS,
+        Verdict.DIFFERS,
+        _words(planned),
+        _words(found),
+        _why(plan, passed, lacking or unset),
+    )
+
+
+def _why(plan: Plan, passed: Passed, without: Sequence[int]) -> str:
+    named = _words(without)
+    if any(size in passed.bars_64 for size in without):
+        wanted = plan.budget.memory_64_mib
+        how = (
+            f"-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={wanted}"
+            if plan.machine.firmware is Firmware.OVMF
+            else f"-global q35-pcihost.pci-hole64-size={wanted}M"
+        )
+        return (
+            f"{named} has no address: the VM's 64-bit window is too small (the plan's is {wanted} "
+            f"MiB: {how}), or its CPU has too few address bits (host-phys-bits=on); see dmesg"
+        )
+    return f"{named} has no address: the VM's window below 4 GiB is full; see dmesg"
+
+
+def _words(sizes: Sequence[int]) -> str:
+    return " + ".join(map(_size, sorted(sizes, reverse=True))) or "none"
+
+
+def _size(size: int) -> str:
+    return next(
+        (f"{size // unit} {name}" for unit, name in _UNITS if size >= unit and not size % unit),
+        f"{size} bytes",
+    )
