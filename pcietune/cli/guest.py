@@ -2,7 +2,7 @@
 
 import typer
 
-from pcietune.cli import guest_libvirt, guest_qemu
+from pcietune.cli import guest_libvirt, guest_nvswitch, guest_qemu
 
 app = typer.Typer(
     help="Plan a VM that GPUDirect works in, and write what QEMU, libvirt and NCCL need for it.",
@@ -10,3 +10,4 @@ app = typer.Typer(
 )
 app.command("qemu")(guest_qemu.qemu)
 app.command("libvirt")(guest_libvirt.libvirt)
+app.command("nvswitch")(guest_nvswitch.nvswitch)

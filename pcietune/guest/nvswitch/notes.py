@@ -49,7 +49,7 @@ def reset_note() -> Note:
     """
     return Note(
         "a reset takes down links that Fabric Manager trained, and VFIO and QEMU reset each GPU "
-        "when a VM starts: see in the VM that they are up, nvidia-smi nvlink -s",
+        "when a VM starts: look in the VM whether they are up, nvidia-smi nvlink -s",
         inference=True,
     )
 

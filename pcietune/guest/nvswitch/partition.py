@@ -110,12 +110,12 @@ def free_partitions(table: Table, active: Collection[int]) -> Table:
 
 
 def conflicts(table: Table, wanted: Partition, active: Collection[int]) -> Table:
-    """Return the active partitions that have to be deactivated before another can be activated.
+    """Return the active partitions that have to be deactivated before one can be activated.
+
+    That is itself, too, where it is active.
 
     Raises:
         BadInputError: The board has none of such an id.
     """
     taken = (partition_numbered(table, number) for number in sorted(set(active)))
-    return tuple(
-        partition for partition in taken if partition != wanted and partition.overlaps(wanted)
-    )
+    return tuple(partition for partition in taken if partition.overlaps(wanted))

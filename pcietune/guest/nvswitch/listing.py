@@ -1,0 +1,83 @@
+"""The partitions of a board, and which of them are free beside those that are active."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pcietune.guest.nvswitch.board import Board
+from pcietune.guest.nvswitch.partition import Partition, conflicts, partition_numbered
+from pcietune.guest.nvswitch.service_vm import ServiceVm, service_vm
+
+
+class State(StrEnum):
+    """What a partition can be used for now."""
+
+    ACTIVE = "active"
+    FREE = "free"
+    TAKEN = "taken"  # an active one has GPUs of it
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A partition.
+
+    Attributes:
+        partition: It.
+        state: What it can be used for now.
+        by: Ids of the active partitions that have GPUs of it; empty unless it is taken.
+    """
+
+    partition: Partition
+    state: State
+    by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A board and its partitions.
+
+    Attributes:
+        board: It.
+        rows: Its partitions, by their ids.
+        addresses: Of its GPUs by module, as far as that is known.
+        service: What a service VM would be given; None where no host was looked at.
+    """
+
+    board: Board
+    rows: tuple[Row, ...]
+    addresses: Mapping[int, str]
+    service: ServiceVm | None
+
+
+def list_partitions(
+    board: Board,
+    active: Collection[int],
+    *,
+    addresses: Mapping[int, str],
+    switches: Sequence[str] | None,
+    gpus: Sequence[str],
+) -> Listing:
+    """Return the partitions of a board.
+
+    Args:
+        board: It.
+        active: Ids of those that are active now.
+        addresses: Of GPUs by module, as far as that is known.
+        switches: Addresses of the host's NVSwitches; None where no host was looked at.
+        gpus: Addresses of all its GPUs.
+
+    Raises:
+        BadInputError: The board has no partition of an id.
+    """
+    for number in active:
+        partition_numbered(board.partitions, number)
+    rows = tuple(_row(board, partition, active) for partition in board.partitions)
+    service = None if switches is None else service_vm(board, switches, gpus)
+    return Listing(board, rows, addresses, service)
+
+
+def _row(board: Board, partition: Partition, active: Collection[int]) -> Row:
+    if partition.number in active:
+        return Row(partition, State.ACTIVE, ())
+    by = tuple(each.number for each in conflicts(board.partitions, partition, active))
+    return Row(partition, State.TAKEN if by else State.FREE, by)
