@@ -10,6 +10,7 @@ from pcietune.host.xml_text import parse_xml
 from pcietune.model.nvidia_gpu import MODULES
 
 _ROOT = "nvidia_smi_log"
+_MODULE = ("gpu_module_id", "platformInfo/module_id")
 _NOT_SUPPORTED = "N/A"
 _SWITCH = {"Enabled": True, "Disabled": False, _NOT_SUPPORTED: False}
 _CONFIDENTIAL = re.compile(r"CC status:\s*(\w+)")
@@ -33,9 +34,9 @@ class Told:
 def parse_gpus(text: str) -> tuple[Told, ...]:
     """Return what an answer in XML tells, in its order.
 
-    Of each GPU it has an element ``gpu`` with the bus id as ``id``, and in that ``gpu_module_id``
-    and ``mig_mode`` with ``current_mig`` and ``pending_mig``. UUIDs and serial numbers are not
-    looked at.
+    Of each GPU it has an element ``gpu`` with the bus id as ``id``, and in that ``gpu_module_id``,
+    of later drivers (570) ``module_id`` in ``platformInfo``, and ``mig_mode`` with ``current_mig``
+    and ``pending_mig``. UUIDs and serial numbers are not looked at.
 
     Raises:
         ConfigSpaceError: It is no such answer, or tells of no GPU, or twice of one.
@@ -69,7 +70,7 @@ def _gpu(gpu: ET.Element) -> Told:
         address = PciAddress.parse(gpu.get("id", ""))
     except BadInputError as error:
         raise _not_understood(str(error)) from error
-    module = gpu.findtext("gpu_module_id", "").strip()
+    module = next(filter(None, (gpu.findtext(path) for path in _MODULE)), "").strip()
     number = int(module) if module.isdecimal() and len(module) <= 2 else None
     return Told(address, number if number in MODULES else None, _mig(gpu))
 

@@ -21,6 +21,13 @@ def test_module_and_mig_are_told() -> None:
     assert parse_gpus(query(Gpu(module="4", mig="Disabled"))) == (Told(A100, 4, mig=False),)
 
 
+def test_later_drivers_tell_the_module_with_the_platform() -> None:
+    later = "<platformInfo><peer_type>N/A</peer_type><module_id>7</module_id></platformInfo>"
+    text = query(Gpu(module="4")).replace("<gpu_module_id>4</gpu_module_id>", later)
+
+    assert parse_gpus(text) == (Told(A100, 7, mig=False),)
+
+
 @pytest.mark.parametrize("module", ["N/A", "0", "17", "", "-1", "1234567890123", "[Unknown Error]"])
 def test_what_is_no_module_of_a_board_is_none(module: str) -> None:
     [told] = parse_gpus(query(Gpu(module=module)))
