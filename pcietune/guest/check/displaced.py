@@ -78,7 +78,7 @@ def _other_root(expander: Bridge | None, planned: str, found: str) -> str:
         )
     return (
         f"its root bus is {found}: another bus_nr (libvirt's busNr) was given to expander "
-        f"{expander.name}, or it hangs on another one; planned is {expander.bus}"
+        f"{expander.name}, or it hangs on another one; planned is {planned}"
     )
 
 
