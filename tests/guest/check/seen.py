@@ -15,6 +15,11 @@ from pcietune.host.sysfs import SysfsHost
 def checked(plan: Plan, vm: Vm, root: Path) -> Checked:
     """Return what comes of checking a VM."""
     vm.write(root)
+    return checked_tree(plan, root)
+
+
+def checked_tree(plan: Plan, root: Path) -> Checked:
+    """Return what comes of checking a VM that is laid out already."""
     return check(plan, SysfsHost(HostFiles(root, recorded=True)))
 
 
