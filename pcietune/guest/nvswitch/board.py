@@ -70,7 +70,7 @@ def _rows(first: int, links: int, *modules: str) -> Table:
     for number, text in enumerate(modules, start=first):
         spans = [span.split("-") for span in text.split(",")]
         held = frozenset(n for span in spans for n in range(int(span[0]), int(span[-1]) + 1))
-        rows.append(Partition(number, held, links if len(held) > 1 else 0))
+        rows.append(Partition(number, held, links))
     return tuple(rows)
 
 
