@@ -28,11 +28,11 @@ def _words(text: str) -> str:
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
         "apply", "audit", "diff", "explain", "firmware", "groups",
-        "guest libvirt", "guest nvswitch", "guest qemu",
+        "guest libvirt", "guest nccl", "guest nvswitch", "guest qemu",
         "kernel-args", "mode", "paths", "plan",
         "profile learn", "profile lint", "profile list", "profile match", "profile schema",
         "profile show", "record", "report", "restore", "schema", "status", "topo", "udev-rules",
-        "vfio bind", "vfio show", "vfio unbind", "watch",
+        "vfio before-start", "vfio bind", "vfio show", "vfio unbind", "vfio wait-ats", "watch",
     ]  # fmt: skip
 
 
