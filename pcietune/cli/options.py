@@ -104,3 +104,22 @@ MemoryOption = Annotated[
         " share it out as they share the planned.",
     ),
 ]
+VmPlanOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        metavar="PLAN",
+        readable=False,
+        help="The functions of this plan, which `pcietune guest plan -o FILE` wrote.",
+    ),
+]
+DomainOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--domain",
+        metavar="FILE",
+        readable=False,
+        help="The host's functions in this XML of libvirt's, as virsh dumpxml prints it; - is"
+        " standard input.",
+    ),
+]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcietune.cli import before_start, wait_ats
 from pcietune.cli.options import (
     DEFAULT_WAIT_S,
     FromOption,
@@ -22,6 +23,8 @@ app = typer.Typer(
     help="Look at what VFIO has, give it functions by address, and take them back.",
     no_args_is_help=True,
 )
+app.command("before-start")(before_start.before_start)
+app.command("wait-ats")(wait_ats.wait_ats)
 
 _Addresses = Annotated[
     list[str] | None,

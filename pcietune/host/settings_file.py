@@ -14,7 +14,7 @@ from pcietune.host.yaml.nodes import Complaint, DocumentError, read_document
 from pcietune.host.yaml.schema import Document, read
 from pcietune.host.yaml.vfio_schema import VfioSchema, vfio_complaints
 from pcietune.model.profile import ModeName
-from pcietune.model.settings import Enforce, Settings, Tenancy, Waiver
+from pcietune.model.settings import Enforce, Settings, Tenancy, VmStart, Waiver
 
 ProfileName = Annotated[
     str, Meta(pattern=r"\S", title="a profile's name", description="leave the key out")
@@ -59,6 +59,7 @@ class SettingsSchema(_Schema):
     protect: tuple[Protected, ...] = ()
     waivers: tuple[WaiverSchema, ...] = ()
     vfio: VfioSchema | UnsetType = UNSET
+    vm_start: VmStart = VmStart.TELL
 
 
 _HINT = "pcietune profile schema --settings prints the format, and docs/settings.md explains it"
@@ -136,4 +137,5 @@ def _settings(schema: SettingsSchema) -> Settings:
             for w in schema.waivers
         ),
         vfio=schema.vfio.policy() if isinstance(schema.vfio, VfioSchema) else None,
+        vm_start=schema.vm_start,
     )

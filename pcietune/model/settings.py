@@ -24,6 +24,13 @@ class Tenancy(StrEnum):
     SHARED = "shared"
 
 
+class VmStart(StrEnum):
+    """What is done about a VM that is about to start with functions whose audit fails."""
+
+    TELL = "tell"  # and let it start
+    REFUSE = "refuse"
+
+
 @dataclass(frozen=True, slots=True)
 class Waiver:
     """A finding that a site knows of and does not ask for.
@@ -58,6 +65,7 @@ class Settings:
         protect: What is to be left alone.
         waivers: Findings that are not asked for.
         vfio: What is handed to VFIO, instead of what the profile says; None to leave it to that.
+        vm_start: What is done about a VM that is about to start with functions whose audit fails.
     """
 
     profile: str | None = None
@@ -68,3 +76,4 @@ class Settings:
     protect: tuple[Protect, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     vfio: VfioPolicy | None = None
+    vm_start: VmStart = VmStart.TELL

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[2]
-FOLDERS = [".ci", "benchmarks", "docs", "initramfs", "install"]
+FOLDERS = [".ci", "benchmarks", "docs", "initramfs", "install", "libvirt"]
 SCRIPTS = [
     path
     for folder in FOLDERS
@@ -16,7 +16,13 @@ SCRIPTS = [
 
 
 def test_the_scripts_are_found() -> None:
-    assert {path.parent.name for path in SCRIPTS} >= {".ci", "benchmarks", "initramfs", "install"}
+    assert {path.parent.name for path in SCRIPTS} >= {
+        ".ci",
+        "benchmarks",
+        "initramfs",
+        "install",
+        "libvirt",
+    }
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(CHECKOUT)))

@@ -1,0 +1,94 @@
+"""``pcietune vfio before-start``."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcietune.cli.options import DomainOption, FromOption, VmPlanOption
+
+if TYPE_CHECKING:
+    from pcietune.host.sysfs import SysfsHost
+    from pcietune.model.function import PciFunction
+    from pcietune.model.vm_start import BeforeStart
+
+
+def before_start(
+    addresses: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ADDRESS...]", help="The VM's functions, each by address or location."
+        ),
+    ] = None,
+    plan: VmPlanOption = None,
+    domain: DomainOption = None,
+    source: FromOption = None,
+    *,
+    vm: Annotated[str | None, typer.Option("--vm", metavar="NAME", help="The VM's name.")] = None,
+) -> None:
+    """Judge the functions of a VM that is about to start, as audit does.
+
+    With `vm-start: refuse` in /etc/pcietune/pcietune.yaml it exits 3 if an error stands against one
+    of them, and a libvirt hook that runs this keeps the VM from starting. Without it all is told,
+    here and in systemd's journal, and it exits 0. Writes nothing to any device. Examples:
+
+    `pcietune vfio before-start 0000:41:00.0 0000:42:00.0`
+
+    `virsh dumpxml vm0 | pcietune vfio before-start --domain - --vm vm0`
+    """
+    from pcietune.cli import show
+    from pcietune.cli.vms_functions import Named, vms_functions
+    from pcietune.errors import PcietuneError
+    from pcietune.host.journal import JOURNAL, send
+    from pcietune.host.source import open_host
+    from pcietune.report.vm_start import vm_start_entries, vm_start_lines
+
+    try:
+        with open_host(source) as host:
+            named = Named(addresses or (), plan, domain)
+            found = _judge(host, vms_functions(named, host.functions()))
+    except PcietuneError as error:
+        show.end([error], error.exit_code)
+        return
+    lines = list(vm_start_lines(found))
+    if not source:
+        send(vm_start_entries(found, vm), JOURNAL)
+    if found.refuses:
+        for line in lines:
+            show.note(line)
+        show.end(found.errors, found.exit_code)
+    show.lines(lines)
+    for failure in found.errors:
+        show.error(failure)
+
+
+def _judge(host: "SysfsHost", functions: "Sequence[PciFunction]") -> "BeforeStart":
+    """Judge the host, and return what concerns the functions.
+
+    Raises:
+        BadInputError: The settings cannot be used, so that nobody knows what they say.
+        NotPermittedError: They may not be read.
+    """
+    from pcietune.cli.judging import Request, collecting, judge
+    from pcietune.host.off_switch import why_switched_off
+    from pcietune.host.settings_file import load_settings
+    from pcietune.model.severity import Severity
+    from pcietune.model.vm_start import BeforeStart
+    from pcietune.report.outcome import Outcome
+    from pcietune.tune.audit.concerning import standing_against
+
+    policy = load_settings(host.files).vm_start
+    disabled = why_switched_off(host.files)
+    if disabled is not None or not functions:
+        return BeforeStart(functions, (), (), policy, disabled)
+    outcome = Outcome()
+    with collecting(outcome):
+        judge(host, Request(), outcome)
+    findings = () if outcome.audit is None else outcome.audit.findings
+    counting = (Severity.ERROR, Severity.WARNING)
+    against = [
+        finding
+        for function in functions
+        for finding in standing_against(host, findings, function, counting)
+    ]
+    return BeforeStart(functions, list(dict.fromkeys(against)), outcome.errors, policy)
