@@ -17,6 +17,7 @@ from pcietune.guest.nvswitch.tied import Tied, tied_by_nvlink
 from pcietune.guest.plan import Expectation, Plan
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
+from pcietune.model.trace import Outcome
 from pcietune.tune.paths.in_one_vm import pairs_in_one_vm
 from pcietune.tune.paths.means import Means, Transport, by_pcie, why_it_fails, why_not_followed
 from pcietune.tune.paths.nic_and_gpu import AS_THE_VM_SEES
@@ -61,7 +62,7 @@ def expect_pairs(host: HostAccess, fabric: Fabric, plan: Plan) -> list[Expectati
         if pair.one.kind is PeerKind.GPU:
             told = _between_gpus(plan, pair, transport, both)
         else:
-            told = _nic_and_gpu(plan, transport, both)
+            told = _nic_and_gpu(plan, pair, transport, both)
         if maps_peers is None and told.means in _BY_PCIE:
             told = _depending_on(told, _MAPPING)
         expected.append(told)
@@ -160,13 +161,17 @@ def _why_no_better(transport: Transport, tied: Tied | None) -> Iterator[str]:
     yield from transport.advice
 
 
-def _nic_and_gpu(plan: Plan, transport: Transport, both: tuple[Passed, Passed]) -> Expectation:
+def _nic_and_gpu(
+    plan: Plan, pair: Pair, transport: Transport, both: tuple[Passed, Passed]
+) -> Expectation:
     one, other = both
     not_known = [each for each in transport.not_known if each != AS_THE_VM_SEES]
     if not _are_near(plan, one, other) and transport.means is Means.GPUDIRECT_RDMA:
         not_known.append(_TOPOLOGY_FILE)
     why = chain(
-        (f"not {better.means}: {better.why}" for better in transport.better), transport.advice
+        (f"not {better.means}: {better.why}" for better in transport.better),
+        _why_not_direct(pair) if transport.means is Means.GPUDIRECT_RDMA else (),
+        transport.advice,
     )
     return Expectation(
         one=one.name,
@@ -176,6 +181,17 @@ def _nic_and_gpu(plan: Plan, transport: Transport, both: tuple[Passed, Passed]) 
         why="; ".join(why),
         not_known=not_known,
     )
+
+
+def _why_not_direct(pair: Pair) -> Iterator[str]:
+    """Yield why a NIC's writes to a GPU go through the root complex, if they do."""
+    write = pair.now.forth.write
+    if write.outcome is Outcome.VIA_ROOT_COMPLEX:
+        at = "" if write.at is None else f" at {write.at.address}"
+        yield (
+            f"not direct{at}: {write.reason}; pcietune paths "
+            f"{write.source.address} {write.target.address} names what makes them direct"
+        )
 
 
 def _are_near(plan: Plan, one: Passed, other: Passed) -> bool:

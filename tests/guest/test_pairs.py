@@ -1,6 +1,7 @@
 """Expected: p2p_caps.c of NVIDIA's open kernel modules, NCCL's paths.cc, Fabric Manager's guide."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -265,12 +266,17 @@ def test_a_nic_that_asks_for_translations_goes_past_the_iommu_whoever_has_it_now
     assert (found.one, found.other, found.means) == ("nic0", "gpu0", "GPUDirect RDMA")
     assert found.bandwidth == "that of the narrowest link between them"
     assert "NCCL_IB_PCI_RELAXED_ORDERING=1" in found.why
+    assert "not direct" not in found.why
     (peermem,) = found.not_known
     assert "nvidia_peermem" in peermem
 
 
-def test_without_directtrans_it_is_about_half(tmp_path: Path) -> None:
-    assert _nic_and_gpu(tmp_path, 0x001D).bandwidth.startswith("about half")
+def test_without_directtrans_it_is_about_half_and_the_port_is_named(tmp_path: Path) -> None:
+    found = _nic_and_gpu(tmp_path, 0x001D)
+
+    assert found.bandwidth.startswith("about half")
+    assert found.why.startswith(f"not direct at {NIC_PORT}: ReqRedir+ ")
+    assert f"pcietune paths {NIC} {GPU}" in found.why
 
 
 @pytest.mark.parametrize("parents", [("rp0", "rp1"), ("dp0", "dp9"), ("dp0", "rp1")])
@@ -304,6 +310,20 @@ def test_a_nic_below_another_host_bridge_copies_through_memory(tmp_path: Path) -
     assert found.means == "host memory"
     assert "not GPUDirect RDMA" in found.why
     assert not any("pcietune guest nccl" in each for each in found.not_known)
+
+
+def test_a_vf_that_cannot_ask_for_translations_is_not_taken_for_its_pf(tmp_path: Path) -> None:
+    port = downstream_port(NIC_PORT, below="0000:21:00.0", acs=(ACS_CAPABLE, 0x005D))
+    tree = one_switch(tmp_path, instead=[port])
+    vf = nic("0000:24:00.1", below=NIC_PORT, ats=None)
+    tree.add(replace(vf, physical_function=NIC, group=9, iommu="dmar0"))
+
+    def bandwidth(address: str) -> str:
+        functions = [_given("gpu0", GPU), _given("nic0", address)]
+        return _pair(tree, _plan(functions)).bandwidth
+
+    assert bandwidth(NIC) == "that of the narrowest link between them"
+    assert bandwidth("0000:24:00.1").startswith("about half")
 
 
 def test_companions_and_nvswitches_are_in_no_pair(tmp_path: Path) -> None:
