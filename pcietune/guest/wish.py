@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from pcietune.address import PciAddress
 from pcietune.guest.kinds import Backend, Firmware, NvSwitchModel
-from pcietune.guest.plan import Plan
+
+if TYPE_CHECKING:  # the command line has these enums for its help, which reads no plan
+    from pcietune.guest.plan import Plan
 
 
 class Layout(StrEnum):
@@ -77,4 +80,4 @@ class Wish:
     modules: Mapping[PciAddress, int] = field(default_factory=dict)
     mig: Mapping[PciAddress, Mig] = field(default_factory=dict)
     confidential: bool | None = None
-    taken: tuple[Plan, ...] = ()
+    taken: "tuple[Plan, ...]" = ()

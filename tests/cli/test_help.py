@@ -28,7 +28,7 @@ def _words(text: str) -> str:
 def test_there_are_the_commands_that_are_promised() -> None:
     assert COMMANDS == [
         "apply", "audit", "diff", "explain", "firmware", "groups",
-        "guest check", "guest libvirt", "guest nccl", "guest nvswitch", "guest qemu",
+        "guest check", "guest libvirt", "guest nccl", "guest nvswitch", "guest plan", "guest qemu",
         "kernel-args", "mode", "paths", "plan",
         "profile learn", "profile lint", "profile list", "profile match", "profile schema",
         "profile show", "record", "report", "restore", "schema", "status", "topo", "udev-rules",

@@ -20,14 +20,8 @@ class Beside:
         users: Who has functions open by VFIO, for a sentence: ``qemu-system-x86 (pid 4711)``.
         holds: What the host's own software has of a function.
         mdevs: Mediated devices of each function that has some.
-        modules: Module id of each GPU; of those that are missing it is not known.
-        mig: Whether MIG is on; of GPUs that are missing it is not known.
-        confidential: Whether GPUs are in confidential-computing mode; None if not known.
     """
 
     users: Mapping[PciAddress, str] = field(default_factory=dict)
     holds: Callable[[PciFunction], Sequence[Hold]] = _no_holds
     mdevs: Mapping[PciAddress, Sequence[str]] = field(default_factory=dict)
-    modules: Mapping[PciAddress, int] = field(default_factory=dict)
-    mig: Mapping[PciAddress, bool] = field(default_factory=dict)
-    confidential: bool | None = None

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
 from pcietune.guest.chosen import Chosen
-from pcietune.guest.kinds import Kind
 from pcietune.model.location import location_order
-from pcietune.model.settings import Tenancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,6 @@ class Stock:
         cards: NICs.
         nvswitches: NVSwitches that are PCI functions.
         occupied: By the location of a topmost switch, who has something below it.
-        tenancy: Whether a switch may serve several tenants, by the settings.
         modules: Module id of each GPU; of those that are missing it is not known.
     """
 
@@ -106,7 +103,6 @@ class Stock:
     cards: tuple[Card, ...]
     nvswitches: tuple[Offer, ...] = ()
     occupied: Mapping[str, str] = field(default_factory=dict)
-    tenancy: Tenancy = Tenancy.SINGLE
     modules: Mapping[PciAddress, int] = field(default_factory=dict)
 
     def offers(self) -> tuple[Offer, ...]:
@@ -122,11 +118,3 @@ class Stock:
     def owner(self, address: PciAddress) -> Offer | None:
         """Return the offer that has a function; None if none has."""
         return next((each for each in self.offers() if address in each.addresses), None)
-
-
-def kind_name(kind: Kind, count: int) -> str:
-    """Return a kind for a sentence: ``1 GPU``, ``2 NICs``."""
-    names = {Kind.GPU: "GPU", Kind.NIC: "NIC", Kind.NVSWITCH: "NVSwitch"}
-    name = names.get(kind, "function")
-    plural = "es" if name.endswith("ch") else "s"
-    return f"{count} {name}{'' if count == 1 else plural}"

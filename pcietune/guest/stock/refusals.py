@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.address import PciAddress
 from pcietune.guest.stock.beside import Beside
+from pcietune.guest.wish import Mig, Wish
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.hold import Hold, HoldKind
@@ -14,6 +15,9 @@ from pcietune.model.severity import Severity
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.audit.concerning import standing_against
 from pcietune.tune.audit.handed_over import duty_of
+
+ONLY_VFS = "VMs get its virtual functions, not itself"
+"""Of a physical function whose profile says ``attach: vf``."""
 
 _OWN_BUSINESS = ("isolation.shared-switch", "vfio.binding")
 """Findings that a plan itself minds: with whom a switch is shared, and what VFIO has to get yet."""
@@ -28,12 +32,14 @@ class Judges:
         audited: How it is judged.
         beside: What is known beside.
         taken: By function the name of the other VM whose plan has it.
+        wish: What is wanted of the VM.
     """
 
     host: HostAccess
     audited: Audit
     beside: Beside
     taken: Mapping[PciAddress, str]
+    wish: Wish
 
 
 def refusals(
@@ -62,6 +68,8 @@ def refusals(
         yield "whether a VM has it is not known: a dump does not tell"
     elif state.in_use_by_vfio:
         yield f"in use by {judges.beside.users.get(address, 'VFIO')}"
+    if judges.wish.mig.get(address) is Mig.ON:
+        yield "MIG is on: nvidia-smi --multi-instance-gpu 0, while NVIDIA's driver has it"
     if state.physical_function is None and role is not None:
         yield from _as_a_whole(judges, function, state, audited.profile.roles[role].attach)
     yield from (hold.text for hold in _holds(judges, function, state) if not _untold(judges, hold))
@@ -93,7 +101,7 @@ def _as_a_whole(
     virtual = len(state.virtual_functions)
     match attach:
         case Attach.VF:
-            yield "VMs get its virtual functions, not itself"
+            yield ONLY_VFS
         case Attach.MDEV:
             yield "VMs get its mediated devices, not itself"
         case Attach.PF:

@@ -1,6 +1,6 @@
 """Finds what a host has for VMs, and what keeps each of it from them."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pcietune.address import PciAddress
@@ -17,6 +17,7 @@ from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.location import location_order
 from pcietune.model.role_name import RoleName
+from pcietune.model.settings import Tenancy
 from pcietune.tune.audit.audit import Audit
 from pcietune.tune.match.roles import assign_roles
 
@@ -43,7 +44,8 @@ def take_stock(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> 
         BadInputError: Another plan is none of this host.
     """
     taken = taken_by(audited.fabric, wish.taken)
-    taking = _Taking(Judges(host, audited, beside, taken), allow_failing=wish.allow_failing)
+    others = occupied(host, audited.fabric, beside.users, taken)
+    taking = _Taking(Judges(host, audited, beside, taken, wish), others)
     slots = taking.slots()
     offers = [taking.offer(functions) for functions in slots]
     present = [offer for offer in offers if offer is not None]
@@ -51,9 +53,8 @@ def take_stock(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> 
         gpus=_of_kind(present, Kind.GPU),
         cards=tuple(taking.card(offer) for offer in _of_kind(present, Kind.NIC)),
         nvswitches=_of_kind(present, Kind.NVSWITCH),
-        occupied=occupied(host, audited.fabric, beside.users, taken),
-        tenancy=audited.yardstick.tenancy,
-        modules=dict(beside.modules),
+        occupied=others,
+        modules=wish.modules,
     )
 
 
@@ -74,10 +75,10 @@ class _Member:
 class _Taking:
     """One walk through a host's functions."""
 
-    def __init__(self, judges: Judges, *, allow_failing: bool) -> None:
+    def __init__(self, judges: Judges, occupied_by: Mapping[str, str]) -> None:
         self._judges = judges
+        self._occupied_by = occupied_by
         self._fabric = judges.audited.fabric
-        self._allow_failing = allow_failing
         self._roles: Mapping[PciAddress, RoleName] = assign_roles(
             judges.audited.profile, self._fabric, judges.host
         )
@@ -146,9 +147,11 @@ class _Taking:
             found = findings_against(self._judges, each.function)
             failing |= dict.fromkeys(_about(each, chosen, phrase) for phrase in found)
             unsure |= dict.fromkeys(unsure_of(self._judges, each.function, each.state))
-        if not self._allow_failing:
+        if not self._judges.wish.allow_failing:
             why_not |= failing
             failing = {}
+        if not why_not:
+            why_not |= dict.fromkeys(self._why_not_beside(chosen))
         return Offer(
             chosen=chosen,
             why_not=tuple(why_not),
@@ -157,6 +160,15 @@ class _Taking:
             mates=mates.addresses,
             unbound=tuple(e.function.address for e in members if e.state.vfio is False),
         )
+
+    def _why_not_beside(self, chosen: Chosen) -> Iterator[str]:
+        """Yield whose neighbour it would be, unless a switch may serve several tenants."""
+        tenancy = self._judges.audited.yardstick.tenancy
+        if tenancy is Tenancy.SHARED or self._judges.wish.share_switches or not chosen.switches:
+            return
+        other = self._occupied_by.get(chosen.switches[0].location)
+        if other is not None:
+            yield f"its switch serves {other}, maybe another tenant"
 
     def _state(self, address: PciAddress) -> FunctionState:
         return self._judges.host.state(self._fabric.functions[address])

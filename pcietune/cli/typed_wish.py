@@ -1,0 +1,124 @@
+"""What was typed of a VM, as the planning takes it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pcietune.cli.planned import read_plan
+from pcietune.errors import BadInputError, quoted
+from pcietune.guest.kinds import Backend, Firmware, NvSwitchModel
+from pcietune.guest.memory_size import parse_memory
+from pcietune.guest.wish import Expanders, Layout, Mig, Wish
+from pcietune.host.nvidia.by_hand import read_module_file
+from pcietune.host.nvidia.kept import read_nvidia
+from pcietune.host.sysfs import SysfsHost
+from pcietune.model.nvidia_gpu import NvidiaGpus, is_nvidia_gpu
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?")
+_OLDEST = (7, 2)
+_KIB = 1 << 10
+_PAGES = {"none": None, "2M": 2 * _KIB, "1G": _KIB * _KIB}  # in KiB, of x86
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The options of ``guest plan`` that say what the VM is to be, each as typed.
+
+    Attributes:
+        gpus: ``--gpus``; the others are named alike.
+        mig: Whether MIG is on; None if nobody said, as of ``confidential``.
+    """
+
+    gpus: int | None
+    functions: tuple[str, ...]
+    nics: int | None
+    name: str
+    cpus: int | None
+    memory: str | None
+    hugepages: str
+    layout: Layout
+    expanders: Expanders
+    firmware: Firmware
+    qemu: str
+    iommufd: bool
+    clique: bool
+    allow_failing: bool
+    share_switches: bool
+    nvswitch: NvSwitchModel | None
+    modules: Path | None
+    mig: bool | None
+    confidential: bool | None
+    taken: Sequence[Path]
+
+
+def wish_of(typed: Typed, host: SysfsHost) -> Wish:
+    """Return what is wanted; what NVIDIA's driver said earlier fills in what was not typed.
+
+    Raises:
+        BadInputError: Something makes no sense, or a file cannot be used.
+        NotPermittedError: The kernel keeps a file from this user.
+    """
+    kept = read_nvidia(host.files) or NvidiaGpus()
+    functions = host.functions()
+    told = kept.by_address(functions)
+    modules = {a: gpu.module for a, gpu in told.items() if gpu.module is not None}
+    if typed.modules is not None:
+        modules = dict(read_module_file(typed.modules, functions))
+    mig = {a: _mig(gpu.mig) for a, gpu in told.items()}
+    if typed.mig is not None:
+        mig = {f.address: _mig(typed.mig) for f in functions if is_nvidia_gpu(f)}
+    return Wish(
+        gpus=typed.gpus,
+        functions=typed.functions,
+        nics=typed.nics,
+        name=_name(typed.name),
+        cpus=typed.cpus,
+        memory_mib=None if typed.memory is None else parse_memory(typed.memory),
+        hugepage_kib=_hugepages(typed.hugepages),
+        layout=typed.layout,
+        expanders=typed.expanders,
+        firmware=typed.firmware,
+        qemu=_qemu(typed.qemu),
+        backend=Backend.IOMMUFD if typed.iommufd else Backend.CONTAINER,
+        clique=typed.clique,
+        allow_failing=typed.allow_failing,
+        share_switches=typed.share_switches,
+        nvswitch=typed.nvswitch,
+        modules=modules,
+        mig=mig,
+        confidential=kept.confidential if typed.confidential is None else typed.confidential,
+        taken=tuple(read_plan(path) for path in typed.taken),
+    )
+
+
+def _mig(on: bool | None) -> Mig:  # noqa: FBT001 -- what a field holds
+    return Mig.NOT_KNOWN if on is None else (Mig.ON if on else Mig.OFF)
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise BadInputError(
+            f"{quoted(text)} cannot be a VM's name",
+            hint="use up to 63 letters, digits, and . _ - behind the first",
+        )
+    return text
+
+
+def _hugepages(text: str) -> int | None:
+    if text not in _PAGES:
+        raise BadInputError(
+            f"{quoted(text)}: no size of hugepages", hint=f"one of {', '.join(_PAGES)}"
+        )
+    return _PAGES[text]
+
+
+def _qemu(text: str) -> tuple[int, int]:
+    found = _VERSION.fullmatch(text)
+    version = None if found is None else (int(found[1]), int(found[2]))
+    if version is None or version < _OLDEST:
+        raise BadInputError(
+            f"{quoted(text)}: no version of QEMU that plans are made for", hint="7.2 or later"
+        )
+    return version

@@ -1,0 +1,113 @@
+"""Chooses the GPUs, NICs and NVSwitches of a VM."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pcietune.errors import BadInputError
+from pcietune.guest.choice.candidates import Gpus, candidates, is_whole, of_partitions
+from pcietune.guest.choice.choice import Choice
+from pcietune.guest.choice.named import named_offers
+from pcietune.guest.choice.nics import Picked, pick_nics
+from pcietune.guest.choice.nvlink import NvLink
+from pcietune.guest.choice.rank import Ranking
+from pcietune.guest.choice.reasons import reasons
+from pcietune.guest.choice.shortage import no_partition, too_few_gpus, too_few_nics
+from pcietune.guest.choice.switches import partition_held, switches_for
+from pcietune.guest.choice.warnings import warnings
+from pcietune.guest.kinds import Kind
+from pcietune.guest.nvswitch.partition import Table
+from pcietune.guest.stock.offer import Offer, Stock
+from pcietune.guest.wish import Wish
+
+
+def choose(stock: Stock, wish: Wish, nvlink: NvLink) -> Choice:
+    """Return what a VM gets: what was named, or else the best that is free.
+
+    Raises:
+        BadInputError: The host cannot give it; the message says what it can.
+    """
+    partitions = nvlink.partitions(stock)
+    if wish.functions:
+        named = named_offers(stock, wish.functions)
+        gpus = tuple(each for each in named if each.chosen.kind is Kind.GPU)
+        switches = tuple(each for each in named if each.chosen.kind is Kind.NVSWITCH)
+        picked = _nics_of(stock, gpus, named, wish.nics)
+        held = partition_held(stock, gpus, partitions)
+    else:
+        gpus = _best(stock, wish, partitions)
+        picked = pick_nics(stock, gpus, wish.nics)
+        if picked.cards < picked.wanted:
+            raise too_few_nics(stock, picked)
+        switches = switches_for(stock, len(gpus), nvlink)
+        held = partition_held(stock, gpus, partitions)
+    chosen = Choice(gpus, picked.offers, switches, held, (), ())
+    return replace(
+        chosen,
+        reasons=tuple(reasons(stock, chosen, named=bool(wish.functions))),
+        warnings=tuple(warnings(stock, chosen, wish, nvlink)),
+    )
+
+
+def _best(stock: Stock, wish: Wish, partitions: Table) -> Gpus:
+    """Return the best set of GPUs.
+
+    Raises:
+        BadInputError: There is none of that size.
+    """
+    count = wish.gpus or 0
+    free = [gpu for gpu in stock.gpus if not gpu.why_not]
+    nics = {address for card in stock.cards for address in card.whole.addresses}
+
+    def fitting(number: int) -> list[Gpus]:
+        return [gpus for gpus in candidates(free, number) if is_whole(gpus, nics)]
+
+    sets = fitting(count)
+    if count < 1 or not sets:
+        raise too_few_gpus(stock, free, count, lambda number: bool(fitting(number)))
+    if partitions:
+        found = of_partitions(free, partitions, stock.modules, count)
+        sets = [gpus for gpus in found if is_whole(gpus, nics)]
+        if not sets:
+            raise no_partition(free, count, _free_sizes(stock, free, partitions))
+    return min(sets, key=Ranking(stock, free, wish.nics, partitions))
+
+
+def _free_sizes(stock: Stock, free: Sequence[Offer], partitions: Table) -> list[int]:
+    modules = {stock.modules[gpu.address] for gpu in free}
+    return [len(each.modules) for each in partitions if each.modules <= modules]
+
+
+def _nics_of(stock: Stock, gpus: Gpus, named: Sequence[Offer], count: int | None) -> Picked:
+    """Return the NICs beside what was named: those, and as many more as are asked for.
+
+    Where no NIC was named nor counted, the share of the GPUs.
+
+    Raises:
+        BadInputError: The host cannot give them.
+    """
+    given = tuple(each for each in named if each.chosen.kind is Kind.NIC)
+    cards = [
+        card
+        for card in stock.cards
+        if any(each in given for each in (card.whole, *(vf for port in card.ports for vf in port)))
+    ]
+    if given and count is None:
+        return Picked(given, len(cards), len(cards), ())
+    more = None if count is None else max(count - len(cards), 0)
+    picked = pick_nics(stock, gpus, more, cards)
+    if picked.cards < picked.wanted:
+        raise too_few_nics(stock, picked)
+    return replace(picked, offers=(*given, *picked.offers))
+
+
+def check_count(wish: Wish) -> None:
+    """Do nothing if either a number of GPUs is wanted, or functions are named.
+
+    Raises:
+        BadInputError: Both are, or neither.
+    """
+    if (wish.gpus is None) == (not wish.functions):
+        raise BadInputError(
+            "how many GPUs shall the VM have? either --gpus or --function says so",
+            hint="pcietune guest plan --gpus 1",
+        )

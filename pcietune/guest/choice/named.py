@@ -1,0 +1,66 @@
+"""The functions that somebody named for a VM."""
+
+from collections.abc import Iterable, Sequence
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
+from pcietune.guest.choice.told import by_reason, named
+from pcietune.guest.kinds import Kind
+from pcietune.guest.stock.offer import Offer, Stock
+
+
+def named_offers(stock: Stock, names: Iterable[str]) -> tuple[Offer, ...]:
+    """Return the offers of functions by address or location, in the order of locations.
+
+    One that is named by a companion is given whole.
+
+    Raises:
+        BadInputError: There is no such function to be given, something keeps it from VMs, or an
+            IOMMU group would be torn apart.
+    """
+    found: dict[PciAddress, Offer] = {}
+    for name in names:
+        offer = _offer(stock, name)
+        if offer.why_not:
+            raise BadInputError(
+                f"{offer.address} cannot be given: {'; '.join(offer.why_not)}",
+                hint=_others(stock, offer.chosen.kind),
+            )
+        found[offer.address] = offer
+    offers = tuple(sorted(found.values(), key=lambda offer: offer.order))
+    _check_whole(stock, offers)
+    return offers
+
+
+def _offer(stock: Stock, name: str) -> Offer:
+    for offer in stock.offers():
+        functions = (offer.chosen.function, *(each.function for each in offer.chosen.companions))
+        if any(name == function.location for function in functions):
+            return offer
+    owner = stock.owner(PciAddress.parse(name))
+    if owner is None:
+        raise BadInputError(
+            f"{name} is none of the GPUs, NICs and NVSwitches of this host that VMs can get",
+            hint=_others(stock, Kind.GPU),
+        )
+    return owner
+
+
+def _others(stock: Stock, kind: Kind) -> str:
+    """Return what could be named instead."""
+    free = [each for each in stock.offers() if each.chosen.kind is kind and not each.why_not]
+    return f"those of its kind that can be given: {named(free)}"
+
+
+def _check_whole(stock: Stock, offers: Sequence[Offer]) -> None:
+    held = {address for offer in offers for address in offer.addresses}
+    for offer in offers:
+        torn = sorted(offer.mates - held)
+        if torn:
+            kept = by_reason(o for o in (stock.owner(address) for address in torn) if o is not None)
+            functions = " ".join(f"--function {address}" for address in torn)
+            raise BadInputError(
+                f"{offer.address}: its IOMMU group would be torn apart, for it also holds"
+                f" {', '.join(map(str, torn))}",
+                hint=f"its rest cannot be given: {kept}" if kept else f"add {functions}",
+            )

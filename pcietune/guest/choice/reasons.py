@@ -1,0 +1,81 @@
+"""Why a VM gets just these functions, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from pcietune.guest.choice.choice import Choice
+from pcietune.guest.choice.told import by_reason, counted, named
+from pcietune.guest.stock.offer import Offer, Stock
+
+
+def reasons(stock: Stock, choice: Choice, *, named: bool) -> Iterator[str]:
+    """Yield why these functions: their places, their NICs, what stays for others, who goes along.
+
+    Args:
+        stock: What the host has.
+        choice: What was chosen of it.
+        named: Whether somebody named the functions.
+    """
+    gpus = choice.gpus
+    if named:
+        yield "the functions were named"
+    elif gpus:
+        yield _places(stock, gpus)
+        yield _left_whole(stock, gpus)
+    if choice.partition is not None:
+        yield f"{choice.partition} of the NVSwitches holds just these GPUs"
+    yield from _nics(stock, choice)
+    for offer in choice.offers:
+        for companion in offer.chosen.companions:
+            yield (
+                f"{companion.function.address} goes along: it shares the slot of {offer.address},"
+                " which is reset as one"
+            )
+    if not named:
+        passed_over = by_reason(stock.gpus)
+        if passed_over:
+            yield f"passed over: {passed_over}"
+
+
+def _places(stock: Stock, gpus: Sequence[Offer]) -> str:
+    """Return how near the GPUs are to each other."""
+    switches = list(dict.fromkeys(gpu.switch for gpu in gpus if gpu.switch is not None))
+    nodes = list(dict.fromkeys(gpu.node for gpu in gpus))
+    where = named(gpus)
+    node = "an unknown NUMA node" if nodes[0] is None else f"NUMA node {nodes[0]}"
+    if len(gpus) == len(stock.gpus):
+        return f"{where}: all GPUs of the host"
+    if len(gpus) == 1:
+        return f"{where}: below switch {switches[0]}" if switches else f"{where}: on {node}"
+    if len(switches) == 1 and all(gpu.switch for gpu in gpus):
+        return f"{where}: all below one switch, {switches[0]}"
+    below = f"below {counted(len(switches), 'switch')}" if switches else "below root ports"
+    if len(nodes) == 1:
+        return f"{where}: {below} of {node}, for no switch has {len(gpus)} that are free"
+    numbers = ", ".join("?" if node is None else str(node) for node in nodes)
+    return f"{where}: on NUMA nodes {numbers}, for no node has {len(gpus)} that could be chosen"
+
+
+def _left_whole(stock: Stock, gpus: Sequence[Offer]) -> str:
+    """Return what stays for the next VM."""
+    places: dict[str, list[Offer]] = {}
+    for gpu in stock.gpus:
+        places.setdefault(gpu.place, []).append(gpu)
+    free = [those for those in places.values() if not any(gpu.why_not for gpu in those)]
+    left = [those for those in free if not any(gpu in gpus for gpu in those)]
+    what = "switch" if any(gpu.switch for gpu in stock.gpus) else "GPU"
+    stay = "stays" if len(left) == 1 else "stay"
+    return f"{counted(len(left), what)} of {len(places)} {stay} whole for other VMs"
+
+
+def _nics(stock: Stock, choice: Choice) -> Iterator[str]:
+    for nic in choice.nics:
+        physical = nic.chosen.state.physical_function
+        owner = None if physical is None else stock.owner(physical)
+        near = [gpu for gpu in choice.gpus if gpu.switch is not None and gpu.switch == nic.switch]
+        where = f"below the switch of {named(near)}" if near else "below no switch of its GPUs"
+        if owner is None:
+            yield f"{nic.address}: {where}"
+            continue
+        others = [gpu for gpu in stock.gpus if gpu.place == nic.place and gpu not in choice.gpus]
+        need = f", which {named(others)} may need, too" if others else ""
+        yield f"{nic.address}: {where}, a VF of {owner.address}{need}"

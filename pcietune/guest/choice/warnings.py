@@ -1,0 +1,90 @@
+"""What is not as it should be with what a VM gets, or is not known."""
+
+from collections.abc import Iterator
+
+from pcietune.guest.choice.choice import Choice
+from pcietune.guest.choice.nvlink import NvLink
+from pcietune.guest.choice.told import counted, named
+from pcietune.guest.kinds import NvSwitchModel
+from pcietune.guest.nvswitch.board import Generation
+from pcietune.guest.nvswitch.tied import LEARN_MODULES
+from pcietune.guest.stock.offer import Offer, Stock
+from pcietune.guest.wish import Mig, Wish
+
+_NVIDIA = 0x10DE
+_CAN_MIG = (  # ids of pci.ids; products of NVIDIA's MIG User Guide
+    *(0x20B0, 0x20B2, 0x20B5, 0x20B7, 0x20BD, 0x20F1, 0x20F3, 0x20F5, 0x20F6),  # A100, A800, A30
+    *(0x2321, 0x2322, 0x2324, 0x2330, 0x2331, 0x2336, 0x2339),  # H100, H800
+    *(0x2328, 0x2329, 0x232C, 0x2335, 0x233B, 0x2342, 0x2348),  # H20, H200, GH200
+    *(0x2901, 0x2909, 0x2941, 0x3182, 0x31C2, 0x31C3, 0x2BB5),  # B200, B300, RTX PRO 6000
+)
+_CONFIDENTIAL = (range(0x2300, 0x2400), range(0x2900, 0x10000))  # Hopper, Blackwell and later
+
+
+def warnings(stock: Stock, choice: Choice, wish: Wish, nvlink: NvLink) -> Iterator[str]:
+    """Yield them in sentences."""
+    for offer in choice.offers:
+        for finding in offer.failing:
+            yield f"{offer.address} is given though its audit fails: {finding}"
+        yield from offer.unsure
+    yield from _shared(stock, choice)
+    yield from _nvlink(choice, nvlink)
+    yield from _mig(choice, wish)
+    newer = [
+        gpu
+        for gpu in choice.gpus
+        if _is_nvidia(gpu) and any(_device(gpu) in devices for devices in _CONFIDENTIAL)
+    ]
+    if newer and wish.confidential is None:
+        yield (
+            f"{named(newer)}: whether confidential computing is on is not known; other rules hold"
+            " then: nvidia-smi conf-compute -f, then --confidential off"
+        )
+
+
+def _shared(stock: Stock, choice: Choice) -> Iterator[str]:
+    for switch in dict.fromkeys(offer.switch for offer in choice.offers):
+        other = None if switch is None else stock.occupied.get(switch)
+        if other is not None:
+            yield (
+                f"switch {switch} serves {other}, too: with DirectTrans on, a function that lies"
+                " about translated addresses reaches its neighbours there unchecked"
+            )
+
+
+def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
+    """Yield what is not known of NVLink; one GPU alone has none."""
+    if nvlink.board is None or len(choice.gpus) < 2:
+        return
+    if nvlink.model is NvSwitchModel.NONE:
+        yield "the VM does without NVLink: who has the NVSwitches says --nvswitch"
+    elif nvlink.by_partition and choice.partition is None:
+        yield f"NVLink is not planned: it is not known {LEARN_MODULES}"
+    elif nvlink.model is NvSwitchModel.FULL and nvlink.board.generation is Generation.BLACKWELL:
+        yield (
+            "the NVSwitches of this board are managed by functions of a ConnectX-7, which the VM"
+            " needs, too, and of which PCI ids tell nothing: name them"
+        )
+
+
+def _mig(choice: Choice, wish: Wish) -> Iterator[str]:
+    unknown = [
+        gpu
+        for gpu in choice.gpus
+        if _is_nvidia(gpu)
+        and _device(gpu) in _CAN_MIG
+        and wish.mig.get(gpu.address, Mig.NOT_KNOWN) is Mig.NOT_KNOWN
+    ]
+    if unknown:
+        yield (
+            f"whether MIG is on is not known of {counted(len(unknown), 'GPU')}, and it switches"
+            " NVLink off: nvidia-smi -q -d MIG tells while NVIDIA's driver has them, then --mig off"
+        )
+
+
+def _is_nvidia(gpu: Offer) -> bool:
+    return gpu.chosen.function.vendor == _NVIDIA
+
+
+def _device(gpu: Offer) -> int:
+    return gpu.chosen.function.device
