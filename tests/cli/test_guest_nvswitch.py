@@ -147,6 +147,7 @@ def test_without_a_plan_a_hosts_partitions_are_listed(pcietune: Pcietune, tmp_pa
     assert rows[5].split() == ["11", "12", "active", "1", "2"]
     assert rows[6].split() == ["12", "12", "free", "3", "4"]
     assert "no address tells it" in run.stdout
+    assert rows[-1].startswith("note  MIG turns")
     assert "  0000:07:00.0" in rows
     assert "  0000:03:00.0, until Fabric Manager has begun (inference)" in rows
 
@@ -209,6 +210,7 @@ def test_a_board_is_listed_by_its_name_on_any_machine(pcietune: Pcietune) -> Non
 
     assert (document["title"], document["service_vm"]) == ("HGX B200 or B300", None)
     assert [each["id"] for each in document["partitions"]] == list(range(1, 16))
+    assert "ids begin at 1" in document["notes"][0]["text"]
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ class ListingDocument(msgspec.Struct, kw_only=True, frozen=True):
     partitions: list[ListedDocument]
     modules: list[ModuleDocument]
     service_vm: ServiceDocument | None
+    notes: list[NoteDocument]
 
 
 def handling_document(handling: Handling) -> HandlingDocument:
@@ -141,6 +142,7 @@ def listing_document(listing: Listing) -> ListingDocument:
             for module in sorted(listing.board.modules)
         ],
         service_vm=_service(listing.service),
+        notes=_notes(listing.notes),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pcietune.guest.nvswitch.board import Board
+from pcietune.guest.nvswitch.notes import Note, board_notes
 from pcietune.guest.nvswitch.partition import Partition, conflicts, partition_numbered
 from pcietune.guest.nvswitch.service_vm import ServiceVm, service_vm
 
@@ -41,12 +42,14 @@ class Listing:
         rows: Its partitions, by their ids.
         addresses: Of its GPUs by module, as far as that is known.
         service: What a service VM would be given; None where no host was looked at.
+        notes: What else to know of the board.
     """
 
     board: Board
     rows: tuple[Row, ...]
     addresses: Mapping[int, str]
     service: ServiceVm | None
+    notes: tuple[Note, ...]
 
 
 def list_partitions(
@@ -73,7 +76,7 @@ def list_partitions(
         partition_numbered(board.partitions, number)
     rows = tuple(_row(board, partition, active) for partition in board.partitions)
     service = None if switches is None else service_vm(board, switches, gpus)
-    return Listing(board, rows, addresses, service)
+    return Listing(board, rows, addresses, service, tuple(board_notes(board)))
 
 
 def _row(board: Board, partition: Partition, active: Collection[int]) -> Row:

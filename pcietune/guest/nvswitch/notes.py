@@ -1,5 +1,6 @@
 """What else to know of NVSwitches in VMs, and which of it is an inference."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pcietune.guest.kinds import NvSwitchModel
@@ -65,3 +66,31 @@ def mig_note(board: Board) -> Note:
         "MIG takes a GPU's NVLinks out of use: its partition can be activated all the same, and "
         "there is no NVLink"
     )
+
+
+def board_notes(board: Board) -> Iterator[Note]:
+    """Yield what sets a board's partitions apart from other boards'."""
+    match board.generation:
+        case Generation.AMPERE:
+            yield Note(
+                "Fabric Manager leaves out what a failed GPU, NVLink or NVSwitch makes impossible; "
+                "the other ids stay: fmpm --list-unsupported-partitions"
+            )
+        case Generation.HOPPER:
+            yield Note("two GPUs of a partition are no neighbours by module: 1 and 3, 2 and 4")
+            yield Note("all partitions are listed, whatever failed; hardware trains the links")
+        case Generation.BLACKWELL:
+            yield Note(
+                "two GPUs of a partition are neighbours by module, and ids begin at 1: numbers of "
+                "other boards are not to be taken over"
+            )
+            yield Note(
+                "the NVSwitches are no PCI functions: four functions of a ConnectX-7 manage them, "
+                "whose VPD says SMDL=SW_MNG, and no tenant is given them; nvlsm runs beside Fabric "
+                "Manager"
+            )
+            yield Note(
+                "GPUs are reset once after Fabric Manager began with FABRIC_MODE=1, so that they "
+                "forget earlier partitions (NVIDIA/gpu-driver-container, pull request 909)"
+            )
+    yield mig_note(board)

@@ -38,9 +38,8 @@ def service_vm(board: Board, switches: Sequence[str], gpus: Sequence[str]) -> Se
 def _notes(board: Board, switches: Sequence[str]) -> Iterator[Note]:
     if board.generation is Generation.BLACKWELL:
         yield Note(
-            "its NVSwitches are no PCI functions: it has the four functions of the board's "
-            "ConnectX-7 instead, whose VPD says SMDL=SW_MNG (lspci -d 15b3: -vv), and nvlsm beside "
-            "Fabric Manager"
+            "it has the four functions of the board's ConnectX-7 instead of NVSwitches, whose VPD "
+            "says SMDL=SW_MNG (lspci -d 15b3: -vv), and nvlsm beside Fabric Manager"
         )
     elif not switches:
         yield Note("it has all NVSwitches, of which this host shows none here")

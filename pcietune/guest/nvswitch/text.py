@@ -57,6 +57,8 @@ def listing_lines(listing: Listing) -> Iterator[str]:
                 " GPUs (pcietune record --nvidia), or --modules FILE"
             )
         yield from _service_lines(listing.service)
+    yield ""
+    yield from _notes(listing.notes)
 
 
 def _row(row: Row) -> str:

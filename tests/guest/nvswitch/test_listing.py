@@ -41,3 +41,23 @@ def test_nvswitches_that_are_not_to_be_seen_are_missed_but_of_blackwell() -> Non
 
 def test_without_a_host_there_is_no_service_vm() -> None:
     assert _listing("hopper").service is None
+
+
+def _notes(board: str) -> str:
+    return " ".join(str(note) for note in _listing(board).notes)
+
+
+def test_what_sets_blackwell_apart_is_told() -> None:
+    told = _notes("blackwell")
+
+    assert "ids begin at 1" in told
+    assert "no PCI functions" in told
+    assert "nvlsm" in told
+    assert "reset once" in told
+
+
+def test_what_fabric_manager_leaves_out_is_told_of_ampere_alone() -> None:
+    assert "--list-unsupported-partitions" in _notes("a100")
+    assert "whatever failed" in _notes("hopper")
+    for board in ("hopper", "blackwell"):
+        assert "--list-unsupported-partitions" not in _notes(board)
