@@ -2,7 +2,14 @@
 
 import typer
 
-from pcietune.cli import guest_check, guest_libvirt, guest_nccl, guest_nvswitch, guest_plan, guest_qemu
+from pcietune.cli import (
+    guest_check,
+    guest_libvirt,
+    guest_nccl,
+    guest_nvswitch,
+    guest_plan,
+    guest_qemu,
+)
 
 app = typer.Typer(
     help="Plan a VM that GPUDirect works in, and write what QEMU, libvirt and NCCL need for it.",
