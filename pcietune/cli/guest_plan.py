@@ -41,7 +41,14 @@ def plan(  # noqa: PLR0913 -- one parameter per option
             "--nics", metavar="N", min=0, help="How many NICs; by default its GPUs' share."
         ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The VM's name.")] = "vm0",
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="The VM's; by default vm0, or the next that is not taken.",
+        ),
+    ] = None,
     cpus: Annotated[
         int | None,
         typer.Option("--cpus", metavar="N", min=1, help="How many; by default its GPUs' share."),

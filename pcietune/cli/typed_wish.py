@@ -34,7 +34,7 @@ class Typed:
     gpus: int | None
     functions: tuple[str, ...]
     nics: int | None
-    name: str
+    name: str | None
     cpus: int | None
     memory: str | None
     hugepages: str
@@ -69,11 +69,12 @@ def wish_of(typed: Typed, host: SysfsHost) -> Wish:
     mig = {a: _mig(gpu.mig) for a, gpu in told.items()}
     if typed.mig is not None:
         mig = {f.address: _mig(typed.mig) for f in functions if is_nvidia_gpu(f)}
+    taken = tuple(read_plan(path) for path in typed.taken)
     return Wish(
         gpus=typed.gpus,
         functions=typed.functions,
         nics=typed.nics,
-        name=_name(typed.name),
+        name=_name(typed.name, [plan.machine.name for plan in taken]),
         cpus=typed.cpus,
         memory_mib=None if typed.memory is None else parse_memory(typed.memory),
         hugepage_kib=_hugepages(typed.hugepages),
@@ -89,7 +90,7 @@ def wish_of(typed: Typed, host: SysfsHost) -> Wish:
         modules=modules,
         mig=mig,
         confidential=kept.confidential if typed.confidential is None else typed.confidential,
-        taken=tuple(read_plan(path) for path in typed.taken),
+        taken=taken,
     )
 
 
@@ -97,12 +98,19 @@ def _mig(on: bool | None) -> Mig:  # noqa: FBT001 -- what a field holds
     return Mig.NOT_KNOWN if on is None else (Mig.ON if on else Mig.OFF)
 
 
-def _name(text: str) -> str:
+def _name(text: str | None, taken: Sequence[str]) -> str:
+    """Return the VM's name: that was typed, or else the first of vm0, vm1 ... that is free."""
+    numbered = (f"vm{number}" for number in range(len(taken) + 1))
+    free = next(name for name in numbered if name not in taken)
+    if text is None:
+        return free
     if not _NAME.fullmatch(text):
         raise BadInputError(
             f"{quoted(text)} cannot be a VM's name",
             hint="use up to 63 letters, digits, and . _ - behind the first",
         )
+    if text in taken:
+        raise BadInputError(f"{text} is the name of another plan's VM", hint=f"--name {free}")
     return text
 
 

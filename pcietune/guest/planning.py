@@ -1,5 +1,7 @@
 """Makes the plan of a VM: what it gets of a host, and where it will see that."""
 
+from collections.abc import Iterator
+
 from pcietune import __version__
 from pcietune.guest.cells import cells_for
 from pcietune.guest.choice.choice import Choice
@@ -8,11 +10,14 @@ from pcietune.guest.choice.nvlink import NvLink
 from pcietune.guest.kinds import NvSwitchModel
 from pcietune.guest.layout.budget import budget_of
 from pcietune.guest.layout.lay_out import Laid, lay_out
+from pcietune.guest.nvswitch.board import board_with_modules
+from pcietune.guest.nvswitch.notes import Note, board_notes, plan_notes
 from pcietune.guest.nvswitch.recognise import board_of, nvswitches
 from pcietune.guest.pairs import expect_pairs
 from pcietune.guest.plan import SCHEMA, Host, Machine, NvSwitchPlan, Plan
 from pcietune.guest.preconditions import check_wish, of_the_vm
 from pcietune.guest.stock.beside import Beside
+from pcietune.guest.stock.offer import Stock
 from pcietune.guest.stock.take_stock import take_stock
 from pcietune.guest.wish import Wish
 from pcietune.model.access import HostAccess
@@ -42,7 +47,7 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
     """
     check_wish(wish)
     stock = take_stock(host, audited, beside, wish)
-    nvlink = _nvlink(audited, wish)
+    nvlink = _nvlink(audited, stock, wish)
     choice = choose(stock, wish, nvlink)
     told = list(of_the_vm(choice, wish, host.platform().release))
     cells = cells_for(choice.chosen, host.numa_nodes(), wish, stock.gpus_by_node())
@@ -75,9 +80,15 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
     return plan
 
 
-def _nvlink(audited: Audit, wish: Wish) -> NvLink:
-    """Return who has the NVSwitches: as was said, else as the gate is told."""
+def _nvlink(audited: Audit, stock: Stock, wish: Wish) -> NvLink:
+    """Return who has the NVSwitches: as was said, else as the gate is told.
+
+    Raises:
+        BadInputError: A GPU has a module that its board has not.
+    """
     board = board_of(tuple(audited.fabric.functions.values()))
+    if board is not None:
+        board = board_with_modules(board, stock.modules.values())
     policy = audited.yardstick.vfio_of(ModeName.VM)
     model = _MODELS[policy.fabric] if wish.nvswitch is None else wish.nvswitch
     return NvLink(model, board)
@@ -92,11 +103,18 @@ def _nvswitch(
         for gpu in choice.gpus
         if gpu.address in wish.modules
     }
+    notes = plan_notes(nvlink.board, nvlink.model, known=choice.partition is not None)
     return NvSwitchPlan(
         model=nvlink.model,
         board=None if nvlink.board is None else nvlink.board.name,
         switches=[str(each.address) for each in nvswitches(audited.fabric.functions.values())],
         partition=None if choice.partition is None else choice.partition.number,
         modules=dict(sorted(modules.items())),
-        notes=[],
+        notes=[str(note) for note in _notes(nvlink, choice)],
     )
+
+
+def _notes(nvlink: NvLink, choice: Choice) -> Iterator[Note]:
+    """Yield what to know of the NVSwitches; nothing where the VM has no NVLink by them."""
+    if nvlink.board is not None and nvlink.model is not NvSwitchModel.NONE and choice.gpus[1:]:
+        yield from board_notes(nvlink.board)

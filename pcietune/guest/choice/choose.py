@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pcietune.errors import BadInputError
 from pcietune.guest.choice.candidates import Gpus, candidates, is_whole, of_partitions
 from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.named import named_offers
@@ -43,7 +42,7 @@ def choose(stock: Stock, wish: Wish, nvlink: NvLink) -> Choice:
     chosen = Choice(gpus, picked.offers, switches, held, (), ())
     return replace(
         chosen,
-        reasons=tuple(reasons(stock, chosen, named=bool(wish.functions))),
+        reasons=tuple(reasons(stock, chosen, by_name=bool(wish.functions))),
         warnings=tuple(warnings(stock, chosen, wish, nvlink)),
     )
 
@@ -98,16 +97,3 @@ def _nics_of(stock: Stock, gpus: Gpus, named: Sequence[Offer], count: int | None
     if picked.cards < picked.wanted:
         raise too_few_nics(stock, picked)
     return replace(picked, offers=(*given, *picked.offers))
-
-
-def check_count(wish: Wish) -> None:
-    """Do nothing if either a number of GPUs is wanted, or functions are named.
-
-    Raises:
-        BadInputError: Both are, or neither.
-    """
-    if (wish.gpus is None) == (not wish.functions):
-        raise BadInputError(
-            "how many GPUs shall the VM have? either --gpus or --function says so",
-            hint="pcietune guest plan --gpus 1",
-        )

@@ -7,16 +7,16 @@ from pcietune.guest.choice.told import by_reason, counted, named
 from pcietune.guest.stock.offer import Offer, Stock
 
 
-def reasons(stock: Stock, choice: Choice, *, named: bool) -> Iterator[str]:
+def reasons(stock: Stock, choice: Choice, *, by_name: bool) -> Iterator[str]:
     """Yield why these functions: their places, their NICs, what stays for others, who goes along.
 
     Args:
         stock: What the host has.
         choice: What was chosen of it.
-        named: Whether somebody named the functions.
+        by_name: Whether somebody named the functions.
     """
     gpus = choice.gpus
-    if named:
+    if by_name:
         yield "the functions were named"
     elif gpus:
         yield _places(stock, gpus)
@@ -30,7 +30,7 @@ def reasons(stock: Stock, choice: Choice, *, named: bool) -> Iterator[str]:
                 f"{companion.function.address} goes along: it shares the slot of {offer.address},"
                 " which is reset as one"
             )
-    if not named:
+    if not by_name:
         passed_over = by_reason(stock.gpus)
         if passed_over:
             yield f"passed over: {passed_over}"
@@ -68,6 +68,10 @@ def _left_whole(stock: Stock, gpus: Sequence[Offer]) -> str:
 
 
 def _nics(stock: Stock, choice: Choice) -> Iterator[str]:
+    with_nics = {card.whole.place for card in stock.cards}
+    alone = [gpu for gpu in choice.gpus if gpu.place not in with_nics]
+    if alone and not choice.nics:
+        yield f"no NIC is below a switch of {named(alone)}: --nics gives one from elsewhere"
     for nic in choice.nics:
         physical = nic.chosen.state.physical_function
         owner = None if physical is None else stock.owner(physical)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from pcietune.errors import BadInputError
 from pcietune.guest.choice.nics import Picked
-from pcietune.guest.choice.told import by_reason, counted, named
+from pcietune.guest.choice.told import by_reason, counted, named, or_unless
 from pcietune.guest.stock.offer import Card, Offer, Stock
 from pcietune.guest.stock.refusals import ONLY_VFS
 
@@ -23,9 +23,10 @@ def too_few_gpus(
     possible = [count for count in range(1, len(free) + 1) if can(count)]
     nearest = min(possible, key=lambda count: (abs(count - wanted), count), default=None)
     kept = by_reason(stock.gpus)
-    hint = "pcietune audit and pcietune vfio show tell more"
+    hint = "look at pcietune audit and pcietune vfio show"
     if nearest is not None:
         hint = f"the nearest number that it can give: --gpus {nearest}"
+    hint = or_unless(hint, stock.gpus)
     if len(free) < wanted:
         can_give = counted(len(free), "GPU")
         if not free:
@@ -69,7 +70,9 @@ def too_few_nics(stock: Stock, picked: Picked) -> BadInputError:
     return BadInputError(
         f"the VM should have {counted(picked.wanted, 'NIC')}, and the host can give"
         f" {picked.cards} near to its GPUs" + (f"; {why}" if why else ""),
-        hint=without if lacking is None else f"{_switch_on(stock, lacking)}, or {without}",
+        hint=or_unless(without, (card.whole for card in picked.short))
+        if lacking is None
+        else f"{_switch_on(stock, lacking)}, or {without}",
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from pcietune.guest.stock.offer import Offer
+from pcietune.guest.stock.refusals import ALLOW_FAILING
 
 
 def named(offers: Iterable[Offer]) -> str:
@@ -23,3 +24,12 @@ def by_reason(offers: Iterable[Offer]) -> str:
         if offer.why_not:
             reasons.setdefault(offer.why_not[0], []).append(offer)
     return "; ".join(f"{named(those)}: {why}" for why, those in reasons.items())
+
+
+def or_unless(hint: str, offers: Iterable[Offer]) -> str:
+    """Return a hint, with what would let some of these offers be given."""
+    options = sorted({offer.unless for offer in offers if offer.unless is not None})
+    return "; ".join([hint, *(f"more by {option}{_BEFORE.get(option, '')}" for option in options)])
+
+
+_BEFORE = {ALLOW_FAILING: ", or once what pcietune audit tells is cured"}

@@ -27,6 +27,9 @@ def warnings(stock: Stock, choice: Choice, wish: Wish, nvlink: NvLink) -> Iterat
         for finding in offer.failing:
             yield f"{offer.address} is given though its audit fails: {finding}"
         yield from offer.unsure
+    unbound = [str(address) for offer in choice.offers for address in offer.unbound]
+    if unbound:
+        yield f"VFIO has not got all of it yet: pcietune vfio bind {' '.join(unbound)}"
     yield from _shared(stock, choice)
     yield from _nvlink(choice, nvlink)
     yield from _mig(choice, wish)

@@ -15,6 +15,7 @@ class Offer:
     Attributes:
         chosen: What the VM gets, with its companions.
         why_not: What keeps it from any VM, each a phrase about it; empty if nothing does.
+        unless: The option with which it would be given all the same; None if none does.
         failing: Findings of the audit that it is given in spite of, each a phrase.
         unsure: What of its use cannot be found out here, each a sentence.
         mates: Addresses of other offers with which it shares an IOMMU group.
@@ -23,6 +24,7 @@ class Offer:
 
     chosen: Chosen
     why_not: tuple[str, ...] = ()
+    unless: str | None = None
     failing: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
     mates: frozenset[PciAddress] = frozenset()

@@ -19,6 +19,10 @@ from pcietune.tune.audit.handed_over import duty_of
 ONLY_VFS = "VMs get its virtual functions, not itself"
 """Of a physical function whose profile says ``attach: vf``."""
 
+ALLOW_FAILING = "--allow-failing"
+SHARE_SWITCHES = "--share-switches"
+"""Options that let a function be given in spite of findings, or of a neighbour."""
+
 _OWN_BUSINESS = ("isolation.shared-switch", "vfio.binding")
 """Findings that a plan itself minds: with whom a switch is shared, and what VFIO has to get yet."""
 

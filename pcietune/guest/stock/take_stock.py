@@ -11,7 +11,14 @@ from pcietune.guest.stock.group_mates import mates_of
 from pcietune.guest.stock.occupied import occupied, taken_by
 from pcietune.guest.stock.offer import Card, Offer, Stock
 from pcietune.guest.stock.reading import read_chosen, state_of, total_vfs
-from pcietune.guest.stock.refusals import Judges, findings_against, refusals, unsure_of
+from pcietune.guest.stock.refusals import (
+    ALLOW_FAILING,
+    SHARE_SWITCHES,
+    Judges,
+    findings_against,
+    refusals,
+    unsure_of,
+)
 from pcietune.guest.wish import Wish
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
@@ -147,14 +154,18 @@ class _Taking:
             found = findings_against(self._judges, each.function)
             failing |= dict.fromkeys(_about(each, chosen, phrase) for phrase in found)
             unsure |= dict.fromkeys(unsure_of(self._judges, each.function, each.state))
-        if not self._judges.wish.allow_failing:
+        unless = None
+        if failing and not self._judges.wish.allow_failing:
+            unless = None if why_not else ALLOW_FAILING
             why_not |= failing
             failing = {}
         if not why_not:
             why_not |= dict.fromkeys(self._why_not_beside(chosen))
+            unless = SHARE_SWITCHES if why_not else None
         return Offer(
             chosen=chosen,
             why_not=tuple(why_not),
+            unless=unless,
             failing=tuple(failing),
             unsure=tuple(unsure),
             mates=mates.addresses,
