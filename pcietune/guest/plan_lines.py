@@ -30,7 +30,10 @@ def plan_lines(plan: Plan, file: str | None) -> Iterator[str]:
     )
     if plan.nvswitch.partition is not None:
         owner = plan.nvswitch.model
-        yield f"NVSwitches: partition {plan.nvswitch.partition}, activated by: {owner}"
+        yield (
+            f"NVSwitches: partition {plan.nvswitch.partition}, activated by: {owner}; pcietune"
+            " guest nvswitch FILE tells how"
+        )
     if plan.pairs:
         yield from ("", "what pairs may expect")
         for pair in plan.pairs:

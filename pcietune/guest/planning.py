@@ -1,7 +1,5 @@
 """Makes the plan of a VM: what it gets of a host, and where it will see that."""
 
-from collections.abc import Iterator
-
 from pcietune import __version__
 from pcietune.guest.cells import cells_for
 from pcietune.guest.choice.choice import Choice
@@ -110,11 +108,5 @@ def _nvswitch(
         switches=[str(each.address) for each in nvswitches(audited.fabric.functions.values())],
         partition=None if choice.partition is None else choice.partition.number,
         modules=dict(sorted(modules.items())),
-        notes=[str(note) for note in _notes(nvlink, choice)],
+        notes=[str(note) for note in notes],
     )
-
-
-def _notes(nvlink: NvLink, choice: Choice) -> Iterator[Note]:
-    """Yield what to know of the NVSwitches; nothing where the VM has no NVLink by them."""
-    if nvlink.board is not None and nvlink.model is not NvSwitchModel.NONE and choice.gpus[1:]:
-        yield from board_notes(nvlink.board)

@@ -9,7 +9,6 @@ from pcietune.guest.nvswitch import by_partition, whole
 from pcietune.guest.nvswitch.board import Board, Shape, board_named
 from pcietune.guest.nvswitch.fabric_manager import Reach, config_lines
 from pcietune.guest.nvswitch.notes import Note, mig_note
-from pcietune.guest.nvswitch.part import check_shape
 from pcietune.guest.nvswitch.partition import Partition, Table, conflicts, partition_numbered
 from pcietune.guest.nvswitch.service_vm import ServiceVm, service_vm
 from pcietune.guest.nvswitch.step import Step
@@ -155,8 +154,13 @@ def _shape(board: Board, gpus: int, switches: Collection[object]) -> Shape:
     Raises:
         BadInputError: No VM is given that.
     """
-    check_shape(board, gpus)
-    shape = next(each for each in board.shapes if each.gpus == gpus)
+    shape = next((each for each in board.shapes if each.gpus == gpus), None)
+    if shape is None:
+        sizes = ", ".join(str(each.gpus) for each in reversed(board.shapes))
+        raise BadInputError(
+            f"{gpus} GPUs: no VM is given so many with NVSwitches of their own on {board.title}",
+            hint=f"with model full a VM has {sizes} GPUs; models shared and host have partitions",
+        )
     if shape.switches != len(switches):
         raise BadInputError(
             f"{gpus} GPUs and {len(switches)} NVSwitches: with {gpus} GPUs a VM has "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.guest.kinds import NvSwitchModel
 from pcietune.guest.nvswitch.board import Board, Generation
+from pcietune.guest.nvswitch.tied import LEARN_MODULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,25 @@ def mig_note(board: Board) -> Note:
         "MIG takes a GPU's NVLinks out of use: its partition can be activated all the same, and "
         "there is no NVLink"
     )
+
+
+def plan_notes(board: Board | None, model: NvSwitchModel, *, known: bool) -> Iterator[Note]:
+    """Yield what a plan says beside the partition of its VM's GPUs.
+
+    Args:
+        board: The host's; None if it has none that is known.
+        model: Who owns the NVSwitches.
+        known: Whether the partition is known.
+    """
+    if board is None or model is NvSwitchModel.NONE:
+        return
+    if model is not NvSwitchModel.FULL:
+        if not known:
+            yield Note(f"not known: {LEARN_MODULES}")
+        if board.generation is Generation.AMPERE:
+            yield training_note(model)
+            yield reset_note()
+    yield mig_note(board)
 
 
 def board_notes(board: Board) -> Iterator[Note]:

@@ -64,22 +64,6 @@ def partition_of(table: Table, modules: Collection[int]) -> Partition | None:
     return next((partition for partition in table if partition.modules == wanted), None)
 
 
-def partition_for(table: Table, modules: Collection[int]) -> Partition:
-    """Return the partition of exactly these GPUs.
-
-    Raises:
-        BadInputError: There is none; the hint names the nearest.
-    """
-    found = partition_of(table, modules)
-    if found is not None:
-        return found
-    nearest = " or ".join(map(str, nearest_partitions(table, modules)))
-    raise BadInputError(
-        f"{modules_text(modules)}: no partition of the NVSwitches holds just these GPUs",
-        hint=f"nearest: {nearest}",
-    )
-
-
 def nearest_partitions(table: Table, modules: Collection[int]) -> Table:
     """Return the partitions of as many GPUs, or of the next number up, with most of these.
 

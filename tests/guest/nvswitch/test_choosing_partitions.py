@@ -12,7 +12,6 @@ from pcietune.guest.nvswitch.partition import (
     conflicts,
     free_partitions,
     nearest_partitions,
-    partition_for,
     partition_of,
 )
 
@@ -70,14 +69,8 @@ def test_no_partition_is_nearer_than_the_nearest(board: Board, data: st.DataObje
     assert list(nearest) == rivals
 
 
-def test_gpus_that_no_partition_holds_are_answered_with_the_nearest() -> None:
-    with pytest.raises(BadInputError, match="modules 1, 2: no partition") as raised:
-        partition_for(_HOPPER, {1, 2})
-
-    assert raised.value.hint == (
-        "nearest: partition 3 (modules 1, 3) or partition 4 (modules 2, 4)"
-    )
-    assert partition_for(_HOPPER, {3, 1}).number == 3
+def test_gpus_of_two_partitions_are_near_to_both() -> None:
+    assert [each.number for each in nearest_partitions(_HOPPER, {1, 2})] == [3, 4]
 
 
 def test_three_gpus_are_nearest_to_a_partition_of_four() -> None:
