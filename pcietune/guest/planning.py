@@ -9,7 +9,7 @@ from pcietune.guest.kinds import NvSwitchModel
 from pcietune.guest.layout.budget import budget_of
 from pcietune.guest.layout.lay_out import Laid, lay_out
 from pcietune.guest.nvswitch.board import board_with_modules
-from pcietune.guest.nvswitch.notes import Note, board_notes, plan_notes
+from pcietune.guest.nvswitch.notes import plan_notes
 from pcietune.guest.nvswitch.recognise import board_of, nvswitches
 from pcietune.guest.pairs import expect_pairs
 from pcietune.guest.plan import SCHEMA, Host, Machine, NvSwitchPlan, Plan
