@@ -35,29 +35,33 @@ def _functions_in_order(functions: Iterable[Passed]) -> list[Passed]:
 def _bridge(bridge: Bridge, *, shared: bool) -> str:
     return property_list(
         bridge.kind,
-        id=bridge.name,
-        bus=bridge.parent,
-        addr=_addr(bridge.device, bridge.function),
-        multifunction=_multifunction(bridge.function, shared=shared),
-        bus_nr=None if bridge.kind is not BridgeKind.EXPANDER else bridge.bus,
-        numa_node=bridge.cell,
-        chassis=bridge.chassis,
-        slot=bridge.slot,
-        x_speed=bridge.speed,
-        x_width=bridge.width,
+        {
+            "id": bridge.name,
+            "bus": bridge.parent,
+            "addr": _addr(bridge.device, bridge.function),
+            "multifunction": _multifunction(bridge.function, shared=shared),
+            "bus_nr": bridge.bus if bridge.kind is BridgeKind.EXPANDER else None,
+            "numa_node": bridge.cell,
+            "chassis": bridge.chassis,
+            "slot": bridge.slot,
+            "x-speed": bridge.speed,
+            "x-width": bridge.width,
+        },
     )
 
 
 def _function(function: Passed, iommufd: str | None, *, shared: bool) -> str:
     return property_list(
         "vfio-pci",
-        host=function.address,
-        id=function.name,
-        bus=function.parent,
-        addr=_addr(0, function.function),
-        multifunction=_multifunction(function.function, shared=shared),
-        iommufd=iommufd,
-        x_nv_gpudirect_clique=function.clique,
+        {
+            "host": function.address,
+            "id": function.name,
+            "bus": function.parent,
+            "addr": _addr(0, function.function),
+            "multifunction": _multifunction(function.function, shared=shared),
+            "iommufd": iommufd,
+            "x-nv-gpudirect-clique": function.clique,
+        },
     )
 
 
