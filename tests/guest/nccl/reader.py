@@ -3,6 +3,7 @@
 It goes through a text character by character, state by state, and knows nothing of pcietune.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -48,10 +49,7 @@ def read(text: str, version: str = "1") -> Read:
     count = 0
     for kind, name, attributes in _tags(text):
         if kind == "close":
-            if unknown:
-                unknown -= 1
-            elif len(stack) == 1 or stack.pop().name != name:
-                raise RefusedError(f"closes {name}")
+            unknown = _close(stack, name, unknown)
         elif unknown or name not in _MAY_HOLD[stack[-1].name]:
             unknown += kind == "open"
         else:
@@ -68,12 +66,24 @@ def read(text: str, version: str = "1") -> Read:
     return top.children[0]
 
 
+def _close(stack: list[Read], name: str, unknown: int) -> int:
+    """Close an element; return how many unknown ones are open then."""
+    if unknown:
+        return unknown - 1
+    if len(stack) == 1 and name != "system":
+        return 1  # where nothing is open, it is taken for one that opens
+    if len(stack) == 1 or stack.pop().name != name:
+        raise RefusedError(f"closes {name}")
+    return 0
+
+
 def _check(element: Read, parent: Read, count: int, version: str) -> None:
     if count == 256:
         raise RefusedError("nodes")
     if len(parent.children) > 640:
         raise RefusedError("children")
-    if element.name == "system" and element.attributes.get("version") != version:
+    given = element.attributes.get("version", "")
+    if element.name == "system" and not re.match(rf"\s*\+?(0|0x0*)?{version}(?!\d)", given):
         raise RefusedError("version")
 
 
@@ -154,9 +164,11 @@ def _tags(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:  # noqa: C901
             case _:  # behind the / of an element without children
                 if char == ">":
                     yield "single", name, attributes
-                    state = "between"
-                elif char in " /\n\r=":
+                    state, key = "between", ""
+                elif char in " /\n\r=" or len(key) == 253:
                     raise RefusedError(f"{char!r} at {at}")
+                else:
+                    key += char
     if state != "between":
         raise RefusedError("end of file")
 

@@ -15,7 +15,7 @@ _ANY_TAG = re.compile(
     r"""(?:\s*(/))?\s*>"""
 )
 _ANY_ATTRIBUTE = re.compile(r"""([^\s<>/='"]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_OF_XML = re.compile(r"<[?!][^>]*>")
+_OF_XML = re.compile(r"<[?!][A-Za-z][^>]*(?<!/)>")
 
 
 def read_tags(text: str, found: list[Found]) -> Iterator[Tag]:
@@ -28,7 +28,7 @@ def read_tags(text: str, found: list[Found]) -> Iterator[Tag]:
     """
     at = 0
     while (at := _next(text, at, found)) < len(text):
-        if (of_xml := _OF_XML.match(text, at)) and not text.startswith("<!--", at):
+        if of_xml := _OF_XML.match(text, at):
             found.append(_declaration(at, of_xml[0]))
             at = of_xml.end()
             continue

@@ -95,7 +95,14 @@ class _Reader:
             self._skipped.pop()  # by depth: NCCL does not compare their names
             return True
         if not self._open:
-            return self._stop(tag.offset, "not-opened", f"{quoted(tag.name)} was not opened")
+            self._add(
+                tag.offset,
+                Severity.ERROR,
+                "not-opened",
+                f"{quoted(tag.name)} was not opened: NCCL stops, or leaves out what follows",
+                "remove it, or open it before",
+            )
+            return False
         node = self._open.pop()
         if node.name != tag.name:
             said = f"{quoted(tag.name)} is closed where {quoted(node.name)} is open"
