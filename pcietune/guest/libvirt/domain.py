@@ -135,7 +135,7 @@ def _comments(plan: Plan) -> list[Comment]:
 
 def _checked(name: str) -> str:
     """Return a VM's name if libvirt takes it: its names of files hold it."""
-    if not name.strip() or "/" in name or "\n" in name:
+    if not name.strip() or "/" in name or not name.isprintable():
         raise BadInputError(
             f"{quoted(name)}: no name that libvirt gives a VM",
             hint="plan it with --name, and letters and digits",

@@ -8,8 +8,8 @@ from pcietune.guest.devices import Bridge, Passed
 from pcietune.guest.kinds import BridgeKind, Firmware
 from pcietune.guest.plan import Cell, Plan
 
-# libvirt takes any name without a slash or line break that has more than blanks.
-_names = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x2FF, exclude_characters="/\x7f"))
+# libvirt takes any name without a slash that has more than blanks.
+_names = st.text(st.characters(max_codepoint=0x2FF, exclude_characters="/").filter(str.isprintable))
 
 
 @st.composite

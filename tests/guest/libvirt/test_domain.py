@@ -112,7 +112,7 @@ def test_a_reader_is_told_how_many_devices_move_no_bus_number() -> None:
     assert "Add up to 255 disks and networks" in _text(bare)
 
 
-@pytest.mark.parametrize("name", ["", " ", "a/b", "a\nb", "\x1b"])
+@pytest.mark.parametrize("name", ["", " ", "a/b", "a\nb", "\x1b", "\x80"])
 def test_a_name_that_libvirt_takes_for_no_vm_is_refused(name: str) -> None:
     with pytest.raises(BadInputError) as refused:
         domain_xml(edges.named(name))

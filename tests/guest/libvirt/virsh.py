@@ -100,6 +100,7 @@ class Virsh:
             text=True,
             env={
                 "PATH": os.environ["PATH"],
+                "LC_ALL": "C.UTF-8",  # in which libvirt cuts names for folders between characters
                 "HOME": str(self._folder),
                 "XDG_CACHE_HOME": str(self._folder / "cache"),
                 "XDG_CONFIG_HOME": str(self._folder / "config"),
