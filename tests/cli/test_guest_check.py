@@ -140,3 +140,24 @@ def test_the_check_imports_nothing_that_a_small_vm_would_wait_for() -> None:
     )
 
     assert loaded.strip() == "set()"
+
+
+def test_a_topology_file_is_compared_too(pcietune: Pcietune, tmp_path: Path) -> None:
+    source = _vm(tmp_path, vm_of(PLAN))
+    (tmp_path / "topology.xml").write_text('<system version="1"></system>\n')
+    asked = ("guest", "check", _plan(tmp_path), "--from", source, "--topology")
+    run = pcietune(*asked, tmp_path / "topology.xml")
+
+    assert run.exit_code == 3
+    assert "topology.xml: line 1: " in run.stdout
+    assert pcietune(*asked, tmp_path / "none.xml").exit_code == 4
+
+
+def test_a_topology_file_that_the_environment_names_in_vain_differs(tmp_path: Path) -> None:
+    process = start(
+        "guest", "check", _plan(tmp_path), environment={"NCCL_TOPO_FILE": str(tmp_path / "none")}
+    )
+    code, stdout, _ = finish(process)
+
+    assert code in {3, 5}
+    assert "named by NCCL_TOPO_FILE, and No such file or directory" in stdout

@@ -12,6 +12,7 @@ from pcietune.guest.check.other_host import is_its_host
 from pcietune.guest.check.places import check_places
 from pcietune.guest.check.row import Row
 from pcietune.guest.check.shared_switches import check_switches
+from pcietune.guest.check.topology_file import TopologyFile, check_topology, note_without_file
 from pcietune.guest.check.unplanned import check_unplanned
 from pcietune.guest.check.windows import check_bars
 from pcietune.guest.plan import Plan
@@ -19,12 +20,13 @@ from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
 
 
-def check(plan: Plan, host: HostAccess) -> Checked:
+def check(plan: Plan, host: HostAccess, topology: TopologyFile | None = None) -> Checked:
     """Return what of a VM is as planned, what differs, and what is not known.
 
     Args:
         plan: The plan.
         host: The VM, from the inside.
+        topology: NCCL's file there; None if it has none, or it is not known.
 
     Raises:
         BadInputError: This is the host that the plan is for, not the VM.
@@ -48,12 +50,14 @@ def check(plan: Plan, host: HostAccess) -> Checked:
         *check_links(plan, matched, functions, host),
         *check_cliques(plan, matched, host),
         *check_ats(plan, matched, host),
+        *(() if topology is None else check_topology(topology, plan, matched, host)),
     ]
     notes = [
         *_nothing_there(plan, matched),
         *notes_on_ats(plan, matched, host),
         *narrow_links(plan, matched, host),
         *_alike(plan, matched),
+        *(note_without_file(plan) if topology is None and not host.recorded else ()),
     ]
     return Checked(plan.machine.name, tuple(rows), tuple(notes))
 

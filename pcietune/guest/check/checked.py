@@ -14,11 +14,13 @@ class Checked:
         name: The VM's.
         rows: What decides first: what is there and where, then what depends on it.
         notes: What is worth knowing, and no difference.
+        unseen: A sentence on each function that the VM has, and of which nothing can be told.
     """
 
     name: str
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
 
     def of(self, verdict: Verdict) -> list[Row]:
         """Return the rows of one verdict, in order."""
@@ -28,6 +30,7 @@ class Checked:
     def exit_code(self) -> ExitCode:
         """What the command ends with: OK only if all is known, and as planned."""
         codes = [ExitCode.DIFFERS] if self.of(Verdict.DIFFERS) else []
+        codes += [ExitCode.UNREADABLE] if self.unseen else []
         codes += [
             ExitCode.UNREADABLE if row.error is None else row.error.exit_code
             for row in self.of(Verdict.NOT_KNOWN)

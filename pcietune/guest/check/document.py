@@ -31,6 +31,7 @@ class CheckDocument(msgspec.Struct, kw_only=True, frozen=True):
     differs: int
     not_known: int
     rows: list[RowDocument]
+    unseen: list[str]
     notes: list[str]
     exit: int
 
@@ -57,6 +58,7 @@ def check_document(checked: Checked) -> str:
             )
             for row in checked.rows
         ],
+        unseen=list(checked.unseen),
         notes=list(checked.notes),
         exit=checked.exit_code,
     )

@@ -11,9 +11,10 @@ def lines(checked: Checked) -> Iterator[str]:
     differing, unknown = checked.of(Verdict.DIFFERS), checked.of(Verdict.NOT_KNOWN)
     whole = len(checked.rows)
     left = f", {len(unknown)} not known" if unknown else ""
+    left += f", {len(checked.unseen)} not seen" if checked.unseen else ""
     if differing:
         yield f"NOT as planned: {checked.name}: {len(differing)} of {whole} differ{left}"
-    elif unknown:
+    elif left:
         yield f"not known: whether {checked.name} is as planned: of {whole}{left}"
     else:
         yield f"pass  {checked.name} is as planned: {whole} compared"
@@ -22,7 +23,7 @@ def lines(checked: Checked) -> Iterator[str]:
         yield "not known:"
     yield from _by_cause(unknown)
     yield from _passes(checked.of(Verdict.PASS))
-    for note in checked.notes:
+    for note in (*checked.unseen, *checked.notes):
         yield f"note  {note}"
 
 
@@ -30,6 +31,8 @@ def sentence(row: Row) -> str:
     """Return what differs, or is not known, without its cause."""
     if row.aspect is Aspect.UNPLANNED:
         return f"{row.subject}: {row.found}, which the plan has not"
+    if row.aspect is Aspect.TOPOLOGY:
+        return f"{row.subject}: {row.found}"
     if row.verdict is Verdict.NOT_KNOWN:
         return f"{row.subject}: {row.aspect} not known, planned {row.planned}"
     if row.found is None:
