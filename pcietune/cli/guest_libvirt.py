@@ -66,4 +66,6 @@ def libvirt(
     if memory is not None:
         planned = with_memory(planned, parse_memory(memory))
     lines = fragment_xml(planned, first_index) if fragment else domain_xml(planned)
+    for warning in planned.warnings:
+        show.note(warning)
     show.document("\n".join(lines))

@@ -83,7 +83,7 @@ def test_what_cannot_be_is_refused_with_what_can(
 
 def test_iommufd_needs_a_libvirt_that_knows_it(pcietune: Pcietune, tmp_path: Path) -> None:
     planned = a800_four_gpus_on_two_nodes()
-    machine = replace(planned.machine, backend=Backend.IOMMUFD)
+    machine = replace(planned.machine, qemu="9.0", backend=Backend.IOMMUFD)
     path = _written(tmp_path, replace(planned, machine=machine))
 
     refused = pcietune("guest", "libvirt", path)
@@ -93,6 +93,17 @@ def test_iommufd_needs_a_libvirt_that_knows_it(pcietune: Pcietune, tmp_path: Pat
     assert "iommufd" in refused.stderr
     assert printed.exit_code == 0
     assert printed.stdout.count("iommufd='yes'") == 8
+
+
+def test_warnings_of_the_plan_are_told_beside_the_domain(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    planned = replace(a800_four_gpus_on_two_nodes(), warnings=["gpu0: MIG is not known"])
+
+    run = pcietune("guest", "libvirt", _written(tmp_path, planned))
+
+    assert (run.exit_code, run.stderr) == (0, "pcietune: gpu0: MIG is not known\n")
+    assert "<!-- Warning: gpu0: MIG is not known -->" in run.stdout
 
 
 def test_what_is_no_plan_is_refused(pcietune: Pcietune, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pcietune.guest.libvirt.cpu import cpu
 from pcietune.guest.libvirt.element import Comment, Element, element, xml_lines
 from pcietune.guest.libvirt.hostdevs import hostdevs
 from pcietune.guest.libvirt.overrides import NAMESPACE, command_line, overrides
+from pcietune.guest.needs import check_needs
 from pcietune.guest.plan import Plan
 
 _KIB_PER_MIB = 1024
@@ -18,8 +19,9 @@ def domain_xml(plan: Plan) -> list[str]:
     """Return the lines of a whole domain, which boots as soon as it is given a disk.
 
     Raises:
-        BadInputError: libvirt takes no VM of that name.
+        BadInputError: libvirt takes no VM of that name, or QEMU cannot do what the plan says.
     """
+    check_needs(plan)
     name = element("name").with_text(_checked(plan.machine.name))
     content = (
         *_comments(plan),
@@ -44,8 +46,10 @@ def fragment_xml(plan: Plan, first_index: int) -> list[str]:
         first_index: The first index that no PCI controller of the domain has.
 
     Raises:
-        BadInputError: Not so many controllers can have an index.
+        BadInputError: Not so many controllers can have an index, or QEMU cannot do what the plan
+            says.
     """
+    check_needs(plan)
     last = first_index + len(plan.bridges) - 1
     if last > _LAST_INDEX:
         raise BadInputError(

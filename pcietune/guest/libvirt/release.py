@@ -38,7 +38,7 @@ def check_release(plan: Plan, release: str) -> None:
         raise BadInputError(
             f"libvirt {release} cannot have a VM's memory mapped by iommufd, as the plan says",
             hint=f"with libvirt {_said(_IOMMUFD)} or later say --libvirt {_said(_IOMMUFD)}; else"
-            " plan it with the container backend",
+            " plan it without --iommufd",
         )
 
 

@@ -62,7 +62,7 @@ def with_a_clique() -> Plan:
     functions = [
         replace(each, clique=0) if each.kind is Kind.GPU else each for each in plan.functions
     ]
-    return replace(plan, functions=functions)
+    return replace(plan, machine=replace(plan.machine, qemu="8.1"), functions=functions)
 
 
 def named(name: str) -> Plan:

@@ -89,7 +89,7 @@ def test_no_host_device_is_libvirts_to_bind() -> None:
 
 def test_iommufd_is_said_of_each_host_device() -> None:
     plan = a800_two_gpus()
-    machine = replace(plan.machine, backend=Backend.IOMMUFD)
+    machine = replace(plan.machine, qemu="9.0", backend=Backend.IOMMUFD)
 
     drivers = _domain(replace(plan, machine=machine)).findall("devices/hostdev/driver")
 
@@ -118,6 +118,15 @@ def test_a_name_that_libvirt_takes_for_no_vm_is_refused(name: str) -> None:
         domain_xml(edges.named(name))
 
     assert "name" in refused.value.hint
+
+
+def test_what_the_plans_qemu_cannot_do_is_refused_whatever_libvirt_can() -> None:
+    plan = edges.with_a_clique()
+    older = replace(plan, machine=replace(plan.machine, qemu="7.2"))
+
+    for written in (domain_xml, lambda each: fragment_xml(each, 1)):
+        with pytest.raises(BadInputError, match=r"needs QEMU 8\.1"):
+            written(older)
 
 
 def test_a_fragment_with_more_controllers_than_libvirt_numbers_is_refused() -> None:
