@@ -30,7 +30,16 @@ def nvswitch(  # noqa: PLR0913 -- one parameter per option
             "--active",
             metavar="ID",
             min=0,
-            help="A partition that is active now, as `fmpm -l` says; may be given several times.",
+            help="Without --fmpm: a partition that is active now; may be given several times.",
+        ),
+    ] = None,
+    fmpm: Annotated[
+        Path | None,
+        typer.Option(
+            "--fmpm",
+            metavar="FILE",
+            readable=False,
+            help="What `fmpm -l` printed: Fabric Manager's own partitions, and which are active.",
         ),
     ] = None,
     modules: Annotated[
@@ -62,6 +71,8 @@ def nvswitch(  # noqa: PLR0913 -- one parameter per option
     of this host's board, and which are free. Reads, and runs nothing; exits 4 if no partition is
     that of the plan, or the board is not known. Examples:
 
+    `fmpm -l | pcietune guest nvswitch vm0.json --fmpm -`
+
     `pcietune guest nvswitch vm0.json --active 3`
 
     `pcietune guest nvswitch vm0.json --hostname 192.0.2.7 --json`
@@ -71,7 +82,7 @@ def nvswitch(  # noqa: PLR0913 -- one parameter per option
     `pcietune guest nvswitch --board hopper`
     """
     from pcietune.cli import show
-    from pcietune.cli.listing_partitions import listed
+    from pcietune.cli.listing_partitions import fabric_managers, listed
     from pcietune.cli.planned import read_plan
     from pcietune.errors import BadInputError
     from pcietune.guest.nvswitch.document import handling_document, listing_document
@@ -80,7 +91,7 @@ def nvswitch(  # noqa: PLR0913 -- one parameter per option
     from pcietune.guest.nvswitch.text import handling_lines, listing_lines
     from pcietune.report.json_text import encode
 
-    numbers = tuple(active or ())
+    told = fabric_managers(fmpm, active)
     reach = Reach(hostname, socket)
     if plan is not None:
         if board is not None or modules is not None or source:
@@ -89,13 +100,13 @@ def nvswitch(  # noqa: PLR0913 -- one parameter per option
                 " its own",
                 hint="leave them out, or the plan",
             )
-        handling = handle(read_plan(plan), numbers, reach)
+        handling = handle(read_plan(plan), told.active, reach, told.table)
         if as_json:
             show.document(encode(handling_document(handling)))
         else:
             show.lines(handling_lines(handling))
         return
-    listing = listed(source, board, modules, numbers)
+    listing = listed(source, board, modules, told)
     if as_json:
         show.document(encode(listing_document(listing)))
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from cli.in_process import Pcietune
+from guest.nvswitch.fmpm import fmpm_list
 from guest.plans import a800_two_gpus, l20_one_gpu_and_a_vf
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.function import Function, nvswitch
@@ -61,6 +62,21 @@ def test_with_a_plan_the_steps_around_its_vm_are_told(pcietune: Pcietune, tmp_pa
         "fmpm -d 11",
     ]
     assert "11 of this VM, and 12 of others" in run.stdout
+
+
+def test_fabric_managers_list_tells_what_is_active(pcietune: Pcietune, tmp_path: Path) -> None:
+    listed = tmp_path / "list.json"
+    listed.write_text(fmpm_list({11: [1, 2], 7: [1, 2, 3, 4], 12: [3, 4]}, active=[7]))
+    of_plan = pcietune("guest", "nvswitch", _plan(tmp_path), "--fmpm", listed)
+    rows = pcietune("guest", "nvswitch", "--board", "a800", "--fmpm", listed).stdout.splitlines()
+
+    assert "fmpm -d 7" in of_plan.stdout
+    assert "11 of this VM alone" in of_plan.stdout
+    assert [row.split()[:3] for row in rows[2:5]] == [
+        ["7", "18", "active"],
+        ["11", "18", "taken"],
+        ["12", "18", "taken"],
+    ]
 
 
 def test_what_is_inferred_is_called_so(pcietune: Pcietune, tmp_path: Path) -> None:
@@ -224,6 +240,9 @@ def test_a_board_is_listed_by_its_name_on_any_machine(pcietune: Pcietune) -> Non
         (["--board", "hopper", "--active", "15"], "no partition 15", "13, 14"),
         (["--board", "hopper", "--from", "HOST"], "--board names a board", "leave --board out"),
         (["--from", "HOST"], "no NVSwitches that pcietune knows", "--board"),
+        (["PLAN", "--fmpm", "L20"], "no list of partitions", "fmpm -l"),
+        (["PLAN", "--fmpm", "nowhere"], "nowhere: No such file", "fmpm -l"),
+        (["PLAN", "--fmpm", "L20", "--active", "1"], "tells it again", "leave one of them out"),
         (["nowhere.json"], "nowhere.json", "guest plan"),
     ],
 )

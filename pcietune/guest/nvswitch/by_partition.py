@@ -119,7 +119,7 @@ def steps_at_restart(
 def _all_active(partition: Partition | None, others: Iterable[int] | None) -> str:
     ours = "this VM's" if partition is None else f"{partition.number} of this VM"
     if others is None:
-        return f"{ours}, and those of all other VMs, of which --active tells"
+        return f"{ours}, and those of all other VMs, of which --fmpm or --active tells"
     told = ", ".join(str(number) for number in sorted(set(others)))
     return f"{ours}, and {told} of others" if told else f"{ours} alone"
 

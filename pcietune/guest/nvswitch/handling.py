@@ -1,7 +1,7 @@
 """All that is to be known of the NVSwitches around the life of a planned VM."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pcietune.errors import BadInputError
 from pcietune.guest.kinds import Kind, NvSwitchModel
@@ -9,7 +9,15 @@ from pcietune.guest.nvswitch import by_partition, whole
 from pcietune.guest.nvswitch.board import Board, Shape, board_named
 from pcietune.guest.nvswitch.fabric_manager import Reach, config_lines
 from pcietune.guest.nvswitch.notes import Note, mig_note
-from pcietune.guest.nvswitch.partition import Partition, Table, conflicts, partition_numbered
+from pcietune.guest.nvswitch.partition import (
+    Partition,
+    Table,
+    conflicts,
+    modules_text,
+    nearest_partitions,
+    partition_numbered,
+    partition_of,
+)
 from pcietune.guest.nvswitch.service_vm import ServiceVm, service_vm
 from pcietune.guest.nvswitch.step import Step
 from pcietune.guest.nvswitch.tied import LEARN_MODULES
@@ -64,22 +72,49 @@ class Handling:
     notes: tuple[Note, ...]
 
 
-def handle(plan: Plan, active: Collection[int], reach: Reach) -> Handling:
+def handle(
+    plan: Plan, active: Collection[int] | None, reach: Reach, table: Table | None = None
+) -> Handling:
     """Return what is to be done around the life of a plan's VM.
 
     Args:
         plan: It.
-        active: Ids of the partitions that are active now, as far as they are known.
+        active: Ids of the partitions that are active now; None if that is not known.
         reach: How fmpm reaches Fabric Manager.
+        table: The partitions that Fabric Manager itself lists; None for the guide's.
 
     Raises:
         BadInputError: The plan's host has no known NVSwitches, or its VM does without; or a VM
-            cannot be given such NVSwitches, or the board has no such partition.
+            cannot be given such NVSwitches, or there is no such partition.
     """
     board = _board(plan)
     if plan.nvswitch.model is NvSwitchModel.FULL:
         return _given_whole(plan, board, reach)
-    return _by_partition(plan, board, active, reach)
+    partition = _partition(plan, board, table)
+    if table is not None:
+        board = replace(board, partitions=table)
+    return _by_partition(plan, board, partition, active, reach)
+
+
+def _partition(plan: Plan, board: Board, table: Table | None) -> Partition | None:
+    """Return the partition of the VM's GPUs, by its GPUs and not by its id in another table.
+
+    Raises:
+        BadInputError: There is none of them.
+    """
+    if plan.nvswitch.partition is None:
+        return None
+    planned = partition_numbered(board.partitions, plan.nvswitch.partition)
+    if table is None:
+        return planned
+    found = partition_of(table, planned.modules)
+    if found is None:
+        nearest = " or ".join(map(str, nearest_partitions(table, planned.modules)))
+        raise BadInputError(
+            f"Fabric Manager lists no partition of just {modules_text(planned.modules)}",
+            hint=f"nearest: {nearest}; what it left out: fmpm --list-unsupported-partitions",
+        )
+    return found
 
 
 def _board(plan: Plan) -> Board:
@@ -96,16 +131,21 @@ def _board(plan: Plan) -> Board:
     return board_named(plan.nvswitch.board)
 
 
-def _by_partition(plan: Plan, board: Board, active: Collection[int], reach: Reach) -> Handling:
+def _by_partition(
+    plan: Plan,
+    board: Board,
+    partition: Partition | None,
+    active: Collection[int] | None,
+    reach: Reach,
+) -> Handling:
     part, table = plan.nvswitch, board.partitions
-    partition = None if part.partition is None else partition_numbered(table, part.partition)
-    for number in active:
+    for number in active or ():
         partition_numbered(table, number)
-    in_the_way = () if partition is None else conflicts(table, partition, active)
+    in_the_way = () if partition is None else conflicts(table, partition, active or ())
     held = _held(plan)
     shared = part.model is NvSwitchModel.SHARED
     ended = {each.number for each in in_the_way}
-    others = [number for number in active if number not in ended] if active else None
+    others = None if active is None else [each for each in active if each not in ended]
     notes = [mig_note(board)]
     if partition is None:
         notes.insert(0, Note(f"not known: {LEARN_MODULES}"))

@@ -2,11 +2,13 @@
 
 import msgspec
 import pytest
+from guest.nvswitch.fmpm import fmpm_list
 from guest.plans import a800_two_gpus, passed
 
 from pcietune.errors import BadInputError
 from pcietune.guest.kinds import Kind, NvSwitchModel
 from pcietune.guest.nvswitch.fabric_manager import Reach
+from pcietune.guest.nvswitch.fmpm_list import parse_fmpm_list
 from pcietune.guest.nvswitch.handling import Handling, handle
 from pcietune.guest.nvswitch.step import Step, Where
 from pcietune.guest.plan import Plan
@@ -47,7 +49,7 @@ def _one_gpu(model: NvSwitchModel, partition: int | None) -> Plan:
 
 
 def _handled(plan: Plan, *active: int, reach: Reach = LOCAL) -> Handling:
-    return handle(plan, active, reach)
+    return handle(plan, active or None, reach)
 
 
 def _commands(steps: tuple[Step, ...]) -> list[str]:
@@ -146,9 +148,32 @@ def test_after_a_restart_all_active_partitions_are_told_within_a_minute(
 def test_a_list_that_may_lack_other_vms_is_not_called_whole() -> None:
     said = _text(_handled(_plan(HOST)).restart)
 
-    assert "3 of this VM, and those of all other VMs, of which --active tells" in said
+    assert "3 of this VM, and those of all other VMs, of which --fmpm or --active tells" in said
     assert "3 of this VM alone" in _text(_handled(_plan(HOST), 1).restart)  # 1 has ended by then
     assert "this VM's, and 1 of others" in _text(_handled(_plan(HOST, partition=None), 1).restart)
+
+
+def test_where_no_other_is_active_the_list_is_whole() -> None:
+    assert "3 of this VM alone" in _text(handle(_plan(HOST), (), LOCAL).restart)
+
+
+def test_fabric_managers_own_id_of_the_same_gpus_counts() -> None:
+    table = parse_fmpm_list(fmpm_list({0: range(1, 9), 5: [1, 3], 6: [2, 4]}), "-").table
+    found = handle(_plan(HOST), (0,), LOCAL, table)
+
+    assert "fmpm -a 5" in _commands(found.before)
+    assert "fmpm -d 0" in _commands(found.before)
+    assert handle(_plan(HOST, partition=None), (), LOCAL, table).partition is None
+
+
+def test_gpus_that_fabric_manager_lists_no_partition_of_are_refused() -> None:
+    table = parse_fmpm_list(fmpm_list({1: [1, 2], 2: [3, 4], 3: [5, 6]}), "-").table
+
+    with pytest.raises(BadInputError, match="no partition of just modules 1, 3") as raised:
+        handle(_plan(HOST), (), LOCAL, table)
+
+    assert "partition 1 (modules 1, 2) or partition 2 (modules 3, 4)" in raised.value.hint
+    assert "--list-unsupported-partitions" in raised.value.hint
 
 
 def test_no_command_sends_the_empty_list_of_fmpm() -> None:
