@@ -49,7 +49,6 @@ def before_start(
             found = _judge(host, vms_functions(named, host.functions()))
     except PcietuneError as error:
         show.end([error], error.exit_code)
-        return
     lines = list(vm_start_lines(found))
     if not source:
         send(vm_start_entries(found, vm), JOURNAL)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import typer
 from rich.console import Console
@@ -70,7 +71,7 @@ def progress(what: str) -> None:
         _aside(Text(what, style="dim"))
 
 
-def end(errors: Iterable[PcietuneError], exit_code: ExitCode) -> None:
+def end(errors: Iterable[PcietuneError], exit_code: ExitCode) -> NoReturn:
     """Print the errors and end the command.
 
     Raises:

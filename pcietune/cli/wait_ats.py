@@ -1,7 +1,5 @@
 """``pcietune vfio wait-ats``."""
 
-import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,12 +7,9 @@ import typer
 from pcietune.cli.options import DomainOption, FromOption, JsonOption, VmPlanOption
 
 if TYPE_CHECKING:
-    from pcietune.host.sysfs import SysfsHost
     from pcietune.model.ats_seen import AtsSeen
-    from pcietune.model.function import PciFunction
 
 _LONGEST_S = 60.0
-_SETTLE_S = 5.0
 
 
 def wait_ats(  # noqa: PLR0913 -- one parameter per option
@@ -58,6 +53,7 @@ def wait_ats(  # noqa: PLR0913 -- one parameter per option
     `virsh dumpxml vm0 | pcietune vfio wait-ats --domain - --record --vm vm0`
     """
     from pcietune.cli import show
+    from pcietune.cli.ats_at_start import check_may_look, keep_seen, look_at_start
     from pcietune.cli.judging import collecting
     from pcietune.cli.vms_functions import Named, vms_functions
     from pcietune.errors import ExitCode
@@ -69,11 +65,11 @@ def wait_ats(  # noqa: PLR0913 -- one parameter per option
     seen: list[AtsSeen] = []
     kept = False
     with collecting(outcome), open_host(source) as host:
-        _check_may_look(host, record=record)
+        check_may_look(host, record=record)
         functions = vms_functions(Named(addresses or (), plan, domain), host.functions())
-        seen = _look(host, functions, timeout)
+        seen = look_at_start(host, functions, timeout)
         if record:
-            _keep(host, seen, vm)
+            keep_seen(host, seen, vm)
             kept = True
     errors = [*outcome.errors, *(each.error for each in seen if each.error is not None)]
     codes = [error.exit_code for error in outcome.errors] + [each.exit_code for each in seen]
@@ -84,43 +80,3 @@ def wait_ats(  # noqa: PLR0913 -- one parameter per option
     else:
         show.lines(seen_lines(seen))
     show.end(errors, exit_code)
-
-
-def _check_may_look(host: "SysfsHost", *, record: bool) -> None:
-    """Return if this user may look at this host, and keep what is seen if that is asked for.
-
-    Raises:
-        BadInputError: It is a recording, and what is seen there is nothing for this host's log.
-        NotPermittedError: Not root.
-    """
-    from pcietune.errors import BadInputError, NotPermittedError
-
-    if record and host.recorded:
-        raise BadInputError(
-            "--record: the log is this machine's, and what is seen is of a recorded host",
-            hint="leave out --record or --from",
-        )
-    if not host.privileged:
-        raise NotPermittedError("only root may read ATS registers", hint="run pcietune as root")
-
-
-def _look(
-    host: "SysfsHost", functions: "Sequence[PciFunction]", longest_s: float
-) -> "list[AtsSeen]":
-    """Return what is seen; nothing is waited for in a recording, which does not change."""
-    from pcietune.host.sysfs import SysfsHost
-    from pcietune.tune.ats.at_start import Patience, wait_for_ats
-
-    if host.recorded:
-        return wait_for_ats(lambda: host, functions, Patience(0, 0, time.monotonic, time.sleep))
-    patience = Patience(longest_s, _SETTLE_S, time.monotonic, time.sleep)
-    return wait_for_ats(lambda: SysfsHost(host.files), functions, patience)
-
-
-def _keep(host: "SysfsHost", seen: "Sequence[AtsSeen]", vm: str | None) -> None:
-    """Append to the host's log; errors as ``keep_starts``."""
-    from datetime import UTC, datetime
-
-    from pcietune.host.run.ats_starts import keep_starts
-
-    keep_starts(host.files, seen, vm=vm, boot_id=host.platform().boot_id, now=datetime.now(UTC))

@@ -132,6 +132,14 @@ def test_a_vm_without_host_devices_is_not_judged(
     assert (run.exit_code, run.stdout) == (0, "the VM has no PCI function of this host\n")
 
 
+def test_this_machine_is_judged_where_no_other_is_named(pcietune: Pcietune, tmp_path: Path) -> None:
+    (tmp_path / "vm.xml").write_text("<domain><devices/></domain>")
+
+    run = pcietune("vfio", "before-start", "--domain", tmp_path / "vm.xml", "--vm", "vm0")
+
+    assert (run.exit_code, run.stdout) == (0, "the VM has no PCI function of this host\n")
+
+
 def test_the_journal_is_told_what_stands_against_a_vm_by_name(tree: TreeHost) -> None:
     failure = BadInputError("no mode is set")
     refused = BeforeStart([function(tree, NIC)], (), (failure,), VmStart.REFUSE)

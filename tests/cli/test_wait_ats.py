@@ -13,6 +13,7 @@ from trees.machines import one_switch
 from tune.judged import GPU, NIC
 from tune.vm_start import function, live, open_by_vfio, set_ats
 
+from pcietune.cli.ats_at_start import keep_seen, look_at_start
 from pcietune.cli.vms_functions import Named, vms_functions
 from pcietune.errors import BadInputError
 from pcietune.guest.plan_text import plan_text
@@ -193,6 +194,18 @@ def test_what_is_seen_in_a_recording_does_not_go_to_this_hosts_log(
 
     assert run.exit_code == 4
     assert "leave out --record or --from" in run.stderr
+
+
+def test_a_live_host_is_looked_at_and_its_log_told(tree: TreeHost) -> None:
+    (tree.root / "var/lib").mkdir(parents=True)
+    host = live(tree)
+
+    seen = look_at_start(host, [function(tree, NIC)], 60)
+    keep_seen(host, seen, "vm0")
+
+    line = json.loads((tree.root / "var/lib/pcietune/ats-at-start.jsonl").read_text())
+    assert (line["vm"], line["address"], line["result"]) == ("vm0", NIC, "Enable+")
+    assert line["boot_id"] == host.platform().boot_id
 
 
 def test_others_than_root_are_told_so_at_once(pcietune: Pcietune) -> None:
