@@ -1,7 +1,7 @@
 """Ranks sets of GPUs: near to each other and to their NICs, and at the least loss for others."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pcietune.guest.choice.candidates import Gpus
@@ -9,7 +9,9 @@ from pcietune.guest.choice.nics import pick_nics
 from pcietune.guest.nvswitch.partition import Partition
 from pcietune.guest.stock.offer import Offer, Stock
 
-Rank = tuple[int, int, int, int, int, list[int], int, int, int, int, list[tuple[int, str]]]
+Rank = tuple[
+    int, int, int, int, int, int, int, list[int], int, int, int, int, list[tuple[int, str]]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Ranking:
             len({gpu.node for gpu in gpus}),
             len({gpu.place for gpu in gpus}),
             len({gpu.switches or gpu.place for gpu in gpus}),
+            _elsewhere(picked.offers, gpus, _node),
+            _elsewhere(picked.offers, gpus, _place),
             self._partitions_lost(gpus),
             self._broken(gpus, _place),
             self._broken(gpus, _node),
@@ -72,6 +76,14 @@ class Ranking:
         """Return how many free GPUs stay beside the set, below its switches or on its nodes."""
         before, taken = Counter(map(of, self.free)), Counter(map(of, gpus))
         return sum(before[key] - taken[key] for key in taken)
+
+
+def _elsewhere(
+    nics: Iterable[Offer], gpus: Iterable[Offer], of: Callable[[Offer], Hashable]
+) -> int:
+    """Return how many NICs are below other switches, or on other nodes, than the GPUs."""
+    there = set(map(of, gpus))
+    return sum(of(nic) not in there for nic in nics)
 
 
 def _place(gpu: Offer) -> str:

@@ -1,0 +1,245 @@
+"""Which GPUs and NICs a VM gets: expected by the rules, and by trying every set."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from random import Random
+
+import pytest
+from guest.choice.hosts import Switch, address, stock_of, without
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
+from pcietune.guest.choice.choice import Choice
+from pcietune.guest.choice.choose import choose
+from pcietune.guest.choice.nvlink import NvLink
+from pcietune.guest.stock.offer import Offer, Stock
+from pcietune.guest.wish import Wish
+
+A800 = (Switch(), Switch(), Switch(1), Switch(1))
+L20 = tuple(Switch(node, gpus=2, nics=1, vfs=2) for node in (0, 0, 1, 1))
+CASES = st.tuples(
+    st.lists(
+        st.builds(
+            Switch,
+            node=st.integers(0, 1),
+            gpus=st.integers(1, 3),
+            nics=st.integers(0, 3),
+            busy=st.frozensets(st.integers(0, 5), max_size=2),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(st.integers(0, 1), max_size=2),
+    st.integers(1, 5),
+)
+
+
+def chosen(stock: Stock, gpus: int, nics: int | None = None) -> Choice:
+    return choose(stock, Wish(gpus=gpus, nics=nics), NvLink())
+
+
+def addresses(offers: tuple[Offer, ...]) -> list[PciAddress]:
+    return [offer.address for offer in offers]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "wanted"),
+    [
+        (1, [(0, 0)]),
+        (2, [(0, 0), (0, 1)]),
+        (4, [(0, 0), (0, 1), (1, 0), (1, 1)]),
+        (8, [(switch, index) for switch in range(4) for index in range(2)]),
+    ],
+)
+def test_gpus_are_of_one_switch_before_one_node_before_two(
+    gpus: int, wanted: list[tuple[int, int]]
+) -> None:
+    choice = chosen(stock_of(A800), gpus)
+
+    assert addresses(choice.gpus) == [address(*place) for place in wanted]
+
+
+def test_each_gpu_brings_the_nic_that_is_its_share() -> None:
+    choice = chosen(stock_of(A800), 1)
+
+    assert addresses(choice.nics) == [address(0, 2)]
+
+
+def test_one_gpu_is_taken_where_a_switch_is_broken_up_already() -> None:
+    stock = stock_of([Switch(), Switch(busy=frozenset({0, 2}))])
+
+    assert addresses(chosen(stock, 1).gpus) == [address(1, 1)]
+
+
+def test_a_whole_switch_is_kept_though_more_gpus_are_left_over_elsewhere() -> None:
+    stock = stock_of([Switch(gpus=2), Switch(gpus=4, nics=4, busy=frozenset({0, 4}))])
+
+    assert addresses(chosen(stock, 1).gpus) == [address(1, 1)]
+
+
+def test_a_pair_leaves_the_other_node_whole() -> None:
+    stock = stock_of([Switch(1), Switch(1), Switch(0), Switch(0, busy=frozenset({0, 1, 2, 3}))])
+
+    assert addresses(chosen(stock, 2).gpus) == [address(2, 0), address(2, 1)]
+
+
+def test_two_vms_of_one_switch_get_a_vf_each_of_its_only_nic() -> None:
+    stock = stock_of(L20)
+    first = chosen(stock, 1)
+    second = chosen(without(stock, {*addresses(first.gpus), *addresses(first.nics)}), 1)
+
+    assert addresses(first.gpus) == [address(0, 0)]
+    assert addresses(second.gpus) == [address(0, 1)]
+    assert [str(each) for each in addresses((*first.nics, *second.nics))] == [
+        "0000:15:00.1",
+        "0000:15:00.2",
+    ]
+
+
+def test_both_gpus_of_a_switch_get_one_vf_where_vfs_are_on() -> None:
+    assert [str(each) for each in addresses(chosen(stock_of(L20), 2).nics)] == ["0000:15:00.1"]
+
+
+def test_a_shared_nic_without_vfs_is_answered_with_the_command_that_makes_them() -> None:
+    stock = stock_of([Switch(gpus=2, nics=1)])
+
+    with pytest.raises(
+        BadInputError, match=r"0000:15:00\.0: it is shared, and its VFs are off"
+    ) as e:
+        chosen(stock, 1)
+
+    assert "echo 2 > /sys/bus/pci/devices/0000:15:00.0/sriov_numvfs" in e.value.hint
+
+
+def test_all_gpus_of_a_switch_get_its_only_nic_whole() -> None:
+    stock = stock_of([Switch(gpus=2, nics=1)])
+
+    assert addresses(chosen(stock, 2).nics) == [address(0, 2)]
+
+
+def test_nics_of_a_number_are_the_nearest() -> None:
+    stock = stock_of([Switch(1, nics=1), Switch(0, gpus=1, nics=1), Switch(0, gpus=2, nics=1)])
+
+    choice = chosen(stock, 2, nics=2)
+
+    assert addresses(choice.gpus) == [address(2, 0), address(2, 1)]
+    assert addresses(choice.nics) == [address(2, 2), address(1, 1)]
+
+
+def test_more_nics_than_there_are_is_answered_with_how_many_there_are() -> None:
+    with pytest.raises(BadInputError, match="9 NICs, and the host can give 8 ") as error:
+        chosen(stock_of(A800), 8, nics=9)
+
+    assert error.value.hint == "--nics 8 does with fewer"
+
+
+def test_more_gpus_than_there_are_is_answered_with_those_and_why_no_others() -> None:
+    stock = stock_of([Switch(busy=frozenset({0})), Switch()])
+
+    with pytest.raises(BadInputError, match=r"3 GPUs, .*, not 4; 0000:13:00\.0: others") as error:
+        chosen(stock, 4)
+
+    assert error.value.hint == "the nearest number that it can give: --gpus 3"
+
+
+def test_gpus_of_one_iommu_group_go_together() -> None:
+    stock = stock_of([Switch(gpus=3, nics=0), Switch(1, nics=0)])
+    tied = {address(0, 1): address(0, 2), address(0, 2): address(0, 1)}
+    gpus = tuple(
+        replace(gpu, mates=frozenset({tied[gpu.address]})) if gpu.address in tied else gpu
+        for gpu in stock.gpus
+    )
+
+    assert addresses(chosen(replace(stock, gpus=gpus), 2).gpus) == [address(1, 0), address(1, 1)]
+
+
+def test_a_gpu_that_shares_a_group_with_a_nic_brings_that_nic() -> None:
+    stock = stock_of([Switch(gpus=1, nics=3)])
+    tied = replace(stock.gpus[0], mates=frozenset({address(0, 3)}))
+
+    choice = choose(replace(stock, gpus=(tied,)), Wish(gpus=1, nics=1), NvLink())
+
+    assert addresses(choice.nics) == [address(0, 3)]
+
+
+@given(CASES, st.randoms(use_true_random=False))
+def test_a_choice_does_not_depend_on_the_order_in_which_a_host_lists_things(
+    case: tuple[list[Switch], list[int], int], random: Random
+) -> None:
+    switches, alone, count = case
+    stock = stock_of(switches, alone=alone)
+    gpus, cards = list(stock.gpus), list(stock.cards)
+    random.shuffle(gpus)
+    random.shuffle(cards)
+    other = replace(stock, gpus=tuple(gpus), cards=tuple(cards))
+
+    try:
+        first = chosen(stock, count)
+    except BadInputError:
+        with pytest.raises(BadInputError):
+            chosen(other, count)
+    else:
+        again = chosen(other, count)
+        assert addresses(again.offers) == addresses(first.offers)
+
+
+@given(CASES)
+def test_no_function_is_ever_given_to_two_vms(case: tuple[list[Switch], list[int], int]) -> None:
+    switches, alone, count = case
+    stock = stock_of([replace(each, vfs=2 * (each.nics == 1)) for each in switches], alone=alone)
+    given: list[PciAddress] = []
+    while True:
+        try:
+            choice = chosen(without(stock, given), count)
+        except BadInputError:
+            break
+        given += addresses(choice.offers)
+
+    assert len(given) == len(set(given))
+
+
+@given(CASES)
+def test_no_set_of_gpus_is_better_by_the_rules(case: tuple[list[Switch], list[int], int]) -> None:
+    switches, alone, count = case
+    stock = stock_of(switches, alone=alone)
+    free = [gpu for gpu in stock.gpus if not gpu.why_not]
+    sets = list(combinations(free, count))
+    scores = [_score(stock, gpus, [gpu for gpu in free if gpu not in gpus]) for gpus in sets]
+
+    try:
+        best = chosen(stock, count).gpus
+    except BadInputError:
+        assert not sets or min(scores)[0] > 0
+    else:
+        left = [gpu for gpu in free if gpu not in best]
+        assert _score(stock, best, left) == min(scores)
+
+
+def _score(stock: Stock, gpus: tuple[Offer, ...], left: list[Offer]) -> tuple[int, ...]:
+    """Return by the rules how bad a set is: NICs that lack, distances, what it breaks up."""
+    switch_of = {gpu.address: gpu.switch or str(gpu.address) for gpu in stock.gpus}
+    taken = Counter(switch_of[gpu.address] for gpu in gpus)
+    all_there = Counter(switch_of.values())
+    lacking = 0
+    for switch, count in taken.items():
+        nics = [card for card in stock.cards if card.whole.switch == switch]
+        exact = count * len(nics) / all_there[switch]
+        whole = int(exact)
+        can = sum(not card.whole.why_not for card in nics)
+        part = exact > whole and len(nics) < all_there[switch]
+        lacking += max(whole - can, 0) + part  # no VF is on, so no part of a NIC can be had
+    remaining = Counter(switch_of[gpu.address] for gpu in left)
+    nodes, nodes_left = Counter(gpu.node for gpu in gpus), Counter(gpu.node for gpu in left)
+    nodes_all = Counter(gpu.node for gpu in stock.gpus)
+    return (
+        lacking,
+        len(nodes),
+        len(taken),
+        sum(remaining[s] > 0 and taken[s] + remaining[s] == all_there[s] for s in taken),
+        sum(nodes_left[n] > 0 and nodes[n] + nodes_left[n] == nodes_all[n] for n in nodes),
+        sum(remaining[s] for s in taken),
+        sum(nodes_left[n] for n in nodes),
+    )
