@@ -49,7 +49,10 @@ def _ovmf(plan: Plan, options: QemuOptions) -> list[str]:
         "snapshot": "on" if own is None else None,
         "file": str(options.ovmf_template if own is None else own),
     }
-    window = {"name": "opt/ovmf/X-PciMmio64Mb", "string": plan.budget.memory_64_mib}
+    window: dict[str, str | int | None] = {
+        "name": "opt/ovmf/X-PciMmio64Mb",
+        "string": plan.budget.memory_64_mib,
+    }
     return [
         *("-drive", property_list("if=pflash", code)),
         *("-drive", property_list("if=pflash", variables)),
