@@ -9,6 +9,7 @@ import pytest
 from guest.choice.hosts import Switch, address, stock_of, without
 from hypothesis import given
 from hypothesis import strategies as st
+from model.functions import function
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
@@ -20,6 +21,7 @@ from pcietune.guest.wish import Wish
 
 A800 = (Switch(), Switch(), Switch(1), Switch(1))
 L20 = tuple(Switch(node, gpus=2, nics=1, vfs=2) for node in (0, 0, 1, 1))
+LEAVES = tuple(function(f"10:01.0 11:00.0 12:0{leaf}.0 1{leaf + 3}:00.0") for leaf in (0, 1, 1))
 CASES = st.tuples(
     st.lists(
         st.builds(
@@ -78,6 +80,44 @@ def test_a_whole_switch_is_kept_though_more_gpus_are_left_over_elsewhere() -> No
     stock = stock_of([Switch(gpus=2), Switch(gpus=4, nics=4, busy=frozenset({0, 4}))])
 
     assert addresses(chosen(stock, 1).gpus) == [address(1, 1)]
+
+
+def test_three_switches_of_one_node_come_before_two_of_two() -> None:
+    one = Switch(0, gpus=1, nics=1)
+    stock = stock_of([Switch(1, gpus=2), one, one, one])
+
+    assert addresses(chosen(stock, 3).gpus) == [address(switch, 0) for switch in (1, 2, 3)]
+
+
+def test_a_gpu_of_the_fuller_node_is_left_alone() -> None:
+    stock = stock_of([], alone=[0, 0, 0, 1, 1])
+    taken = replace(stock.gpus[2], why_not=("others have it",))
+    other = replace(stock.gpus[4], why_not=("others have it",))
+    gpus = (*stock.gpus[:2], taken, stock.gpus[3], other)
+
+    assert chosen(replace(stock, gpus=gpus), 1).gpus == (stock.gpus[3],)
+
+
+def test_gpus_of_one_leaf_switch_come_before_those_of_two() -> None:
+    stock = stock_of([Switch(gpus=3, nics=0)])
+    leaves = [(*gpu.chosen.switches, leaf) for gpu, leaf in zip(stock.gpus, LEAVES, strict=True)]
+    gpus = tuple(
+        replace(gpu, chosen=replace(gpu.chosen, switches=switches))
+        for gpu, switches in zip(stock.gpus, leaves, strict=True)
+    )
+
+    choice = chosen(replace(stock, gpus=gpus), 2)
+
+    assert addresses(choice.gpus) == [address(0, 1), address(0, 2)]
+
+
+def test_what_fails_is_given_last_even_where_it_may_be() -> None:
+    stock = stock_of([Switch(), Switch()])
+    failing = replace(stock.gpus[0], failing=("gpu.bar1 is not as wanted: small",))
+
+    choice = chosen(replace(stock, gpus=(failing, *stock.gpus[1:])), 3)
+
+    assert failing not in choice.gpus
 
 
 def test_a_pair_leaves_the_other_node_whole() -> None:
