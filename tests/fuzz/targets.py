@@ -1,6 +1,14 @@
 """All that is fuzzed, by name."""
 
-from fuzz import acpi_tables, documents, registers, said_by_others, sources, whole_hosts
+from fuzz import (
+    acpi_tables,
+    documents,
+    registers,
+    said_by_others,
+    sources,
+    topology_files,
+    whole_hosts,
+)
 
 TARGETS = {
     "acpi-tables": acpi_tables.TARGET,
@@ -11,6 +19,7 @@ TARGETS = {
     "profiles": documents.PROFILES,
     "registers": registers.TARGET,
     "settings": documents.SETTINGS,
+    "topology-files": topology_files.TARGET,
     "undo-records": documents.UNDO_RECORDS,
     "vm-definitions": said_by_others.VM_DEFINITIONS,
     "whole-hosts": whole_hosts.TARGET,

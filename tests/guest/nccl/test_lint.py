@@ -237,7 +237,7 @@ def test_rccls_files_are_checked_by_its_rules() -> None:
 
     assert _rules(lint(text, Library.RCCL)) == set()
     assert _rules(lint(linked, Library.RCCL)) == {"left-over"}
-    assert "RCCL has 2" in _lint(text)[0].message
+    assert "RCCL's have 2" in _lint(text)[0].message
 
 
 def test_a_nul_is_told() -> None:

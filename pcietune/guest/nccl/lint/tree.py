@@ -130,12 +130,12 @@ class _Reader:
         if version is None or c_integer(version) != wanted:
             said = "no version" if version is None else f"version {quoted(version)}"
             other = next(each for each in VERSIONS if each is not self._library)
-            hint = f"; one for {other.upper()} has {VERSIONS[other]}"
             self._add(
                 node.at("version"),
                 Severity.ERROR,
                 "version",
-                f"{said}: {self._library.upper()} reads {wanted} only{hint}, and refuses this file",
+                f"{said}: {self._library.upper()} reads {wanted} only, and refuses this file;"
+                f" {other.upper()}'s have {VERSIONS[other]}",
                 f'write version="{wanted}"',
             )
         if self.root is not None:
