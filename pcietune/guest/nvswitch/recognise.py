@@ -51,4 +51,6 @@ def nvswitches(functions: Iterable[PciFunction]) -> tuple[PciFunction, ...]:
 
 
 def _count(gpus: Iterable[PciFunction], name: str) -> int:
-    return sum(gpu.device in _GPUS[name] for gpu in gpus)
+    """Return how many GPUs of a board there are: VFs have the id of their PF, on its bus."""
+    addresses = [gpu.address for gpu in gpus if gpu.device in _GPUS[name]]
+    return len({(address.domain, address.bus) for address in addresses})

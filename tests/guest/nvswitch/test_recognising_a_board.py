@@ -1,5 +1,7 @@
 """Which board a host has, by PCI ids as pci.ids and vendors' guides have them."""
 
+from dataclasses import replace
+
 import pytest
 
 from pcietune.address import PciAddress
@@ -54,6 +56,19 @@ def test_two_boards_are_told_by_their_switches_where_gpus_fell_off() -> None:
 
     assert found is not None
     assert found.name == "a100-two"
+
+
+def test_vfs_of_gpus_make_no_second_board() -> None:
+    host = _functions(("10de:20b2", _3D, 8), ("10de:1af1", _OTHER_BRIDGE, 6))
+    vfs = [
+        replace(pf, address=PciAddress.parse(f"{str(pf.address)[:-1]}{number}"))
+        for pf in host[:8]
+        for number in (4, 5)
+    ]
+    found = board_of([*host, *vfs])
+
+    assert found is not None
+    assert found.name == "a100"
 
 
 @pytest.mark.parametrize("gpu", ["10de:2901", "10de:2909", "10de:3182"])
