@@ -24,8 +24,8 @@ class Bridge(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
         width: Of a root port's link, in lanes; None: QEMU's own.
         cell: NUMA node of the VM that an expander is near to; None for the others.
         stands_for: Location of the host's upstream port that a switch stands for; None for others.
-        link_speed: Of the link above that port on the host, the most that both ends can, as sysfs
-            prints it; None if not known, and for all but a switch's upstream port.
+        link_speed: Of the link above that port on the host, as sysfs prints what it runs at; None
+            if not known, and for all but the topmost switch's upstream port.
         link_width: Likewise, in lanes.
     """
 

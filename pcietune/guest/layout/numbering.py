@@ -72,6 +72,8 @@ class Numbering:
                 width=place.width,
                 cell=place.cell,
                 stands_for=place.stands_for,
+                link_speed=place.link[0],
+                link_width=place.link[1],
             )
         )
         for function, chosen in enumerate(place.functions):

@@ -19,6 +19,7 @@ class Place:
         width: In lanes; None: QEMU's own.
         cell: The VM's NUMA node that an expander is near to; None if it is not known.
         stands_for: Location of the host's upstream port that a switch stands for.
+        link: Of a topmost switch, the host's link above it: speed as sysfs has it, and lanes.
     """
 
     kind: BridgeKind
@@ -28,6 +29,7 @@ class Place:
     width: int | None = None
     cell: int | None = None
     stands_for: str | None = None
+    link: tuple[str | None, int | None] = (None, None)
 
     @property
     def buses(self) -> int:

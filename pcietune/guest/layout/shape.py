@@ -1,6 +1,7 @@
 """Which root buses, ports and switches a VM has, as the host's stand."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pcietune.guest.chosen import Chosen
 from pcietune.guest.kinds import BridgeKind
@@ -40,10 +41,10 @@ def _root_ports(unit: Sequence[Slot], layout: Layout) -> list[Place]:
     if layout is Layout.PORTS or not unit[0].switches:
         return [_own_root_port(slot) for slot in unit]
     links = (slot.first.root_link for slot in unit)
-    speed, width = port_properties(*running(next((link for link in links if link), None)))
-    return [
-        Place(BridgeKind.ROOT_PORT, below=(_switch(unit, 0),), speed=speed, width=width),
-    ]
+    link = running(next((link for link in links if link), None))
+    speed, width = port_properties(*link)
+    switch = replace(_switch(unit, 0), link=link)
+    return [Place(BridgeKind.ROOT_PORT, below=(switch,), speed=speed, width=width)]
 
 
 def _own_root_port(slot: Slot) -> Place:

@@ -195,6 +195,16 @@ def test_a_switchs_root_port_shows_what_the_hosts_root_port_runs_at() -> None:
     assert (laid.bridges[1].speed, laid.bridges[1].width) == ("8", 8)
 
 
+def test_a_switch_tells_the_hosts_link_above_it_whole_and_no_port_does() -> None:
+    link = LinkState("32.0 GT/s PCIe", 16, "32.0 GT/s PCIe", 16)
+
+    laid = lay_out([below_switch(GPU, 0x20, 0, root_link=link)], CELLS[:1], Wish())
+
+    assert [(each.link_speed, each.link_width) for each in laid.bridges] == [
+        (None, None), (None, None), ("32.0 GT/s PCIe", 16), (None, None)
+    ]  # fmt: skip
+
+
 def test_bars_that_are_not_known_are_told() -> None:
     laid = lay_out([chosen(GPU, "0000:41:00.0", "0000:40:01.0", bars=None)], CELLS[:1], Wish())
 
