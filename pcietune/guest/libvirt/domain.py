@@ -24,7 +24,7 @@ def domain_xml(plan: Plan) -> list[str]:
     check_needs(plan)
     name = element("name").with_text(_checked(plan.machine.name))
     content = (
-        *_comments(plan),
+        _made_of(plan),
         name,
         *_before_os(plan),
         _os(plan),
@@ -58,7 +58,7 @@ def fragment_xml(plan: Plan, first_index: int) -> list[str]:
             hint=f"--first-index {_LAST_INDEX + 1 - len(plan.bridges)} is the last that fits",
         )
     content = (
-        *_comments(plan),
+        _made_of(plan),
         *_before_os(plan),
         element("features").with_content(element("acpi")),
         cpu(plan.cells),
@@ -129,12 +129,10 @@ def _of_further_devices(plan: Plan) -> str:
     return f"Add up to {room} disks and networks without an address; each gets a port on pcie.0."
 
 
-def _comments(plan: Plan) -> list[Comment]:
-    """Return what the domain was made of, and what the plan warns of."""
+def _made_of(plan: Plan) -> Comment:
     machine = " ".join(word for word in (plan.host.vendor, plan.host.product) if word)
     of_host = f" on {machine}" if machine else ""
-    made = f"Planned by pcietune {plan.pcietune} for {plan.machine.name}{of_host}"
-    return [Comment(made), *(Comment(f"Warning: {each}") for each in plan.warnings)]
+    return Comment(f"Planned by pcietune {plan.pcietune} for {plan.machine.name}{of_host}")
 
 
 def _checked(name: str) -> str:

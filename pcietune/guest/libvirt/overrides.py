@@ -8,9 +8,13 @@ argument: libvirt's own ``<sysinfo type='fwcfg'>`` refuses names below ``opt/ovm
 from pcietune.guest.devices import Bridge, Passed
 from pcietune.guest.kinds import Firmware
 from pcietune.guest.libvirt.controllers import alias
-from pcietune.guest.libvirt.element import Element, element
+from pcietune.guest.libvirt.element import Comment, Element, element
 from pcietune.guest.plan import Plan
 
+_CLIQUE = (
+    "x-nv-gpudirect-clique is somebody's word that these GPUs reach each other: QEMU checks"
+    " nothing, and where they do not, data is wrong in silence."
+)
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 
 
@@ -21,7 +25,9 @@ def overrides(plan: Plan) -> Element | None:
         *(_device(each.name, _of_function(each)) for each in plan.functions),
     ]
     given = [each for each in devices if each is not None]
-    return element("qemu:override").with_content(*given) if given else None
+    vouched = any(each.clique is not None for each in plan.functions)
+    clique = Comment(_CLIQUE) if vouched else None
+    return element("qemu:override").with_content(clique, *given) if given else None
 
 
 def command_line(plan: Plan) -> Element | None:

@@ -101,8 +101,12 @@ def test_nothing_is_overridden_that_a_plan_leaves_to_qemu() -> None:
     assert _domain(a800_two_gpus()).find(f"{QEMU}commandline") is None
 
 
-def test_a_reader_is_told_what_the_plan_warns_of() -> None:
-    assert "<!-- Warning: ATS <of 0000:25:00.0> - - not known -->" in _text(edges.with_ovmf())
+def test_a_reader_is_told_what_a_clique_is_and_for_which_host_the_plan_is() -> None:
+    assert "x-nv-gpudirect-clique is somebody's word" in _text(edges.with_a_clique())
+    assert "clique" not in _text(a800_two_gpus())
+    assert "<!-- Planned by pcietune 0 for vm0 on Bench a800 -->" in _text(a800_two_gpus())
+    unknown = replace(a800_two_gpus().host, vendor=None, product=None)
+    assert "for vm0 -->" in _text(replace(a800_two_gpus(), host=unknown))
 
 
 def test_a_reader_is_told_how_many_devices_move_no_bus_number() -> None:

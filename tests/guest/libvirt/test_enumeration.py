@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from guest.libvirt.enumerating import started
+from guest.libvirt.enumerating import addresses, started
 from guest.libvirt.virsh import Native, Virsh, without_kvm
 from guest.plans import (
     a800_four_gpus_on_two_nodes,
@@ -11,6 +11,7 @@ from guest.plans import (
     l20_one_gpu_and_a_vf,
     two_gpus_on_ports,
 )
+from guest.qemu.running import Qemu
 
 from pcietune.guest.libvirt.domain import domain_xml
 from pcietune.guest.plan import Plan
@@ -33,25 +34,24 @@ def test_devices_get_the_planned_addresses_beside_as_many_others_as_is_told(
     virsh: Virsh, made: Callable[[], Plan], further: int
 ) -> None:
     plan = made()
-    last = plan.functions[-1]
+    planned = {f"ua-{each.name}": each.address for each in plan.bridges}
+    planned |= {f"ua-{each.name}": each.guest_address for each in plan.functions}
 
     with started(_native(virsh, plan, further), len(plan.cells)) as qemu:
-        found = qemu.wait_for(f"ua-{last.name}", last.guest_address)
-
-    assert {name: at for name, at in found.items() if name.startswith("ua-")} == {
-        f"ua-{name}": address
-        for name, address in (
-            *((each.name, each.address) for each in plan.bridges),
-            *((each.name, each.guest_address) for each in plan.functions),
-        )
-    }
+        assert qemu.wait_for(_ours, planned) == planned
 
 
 def test_one_more_takes_a_planned_bus_number(virsh: Virsh) -> None:
     plan = a800_four_gpus_on_two_nodes()  # whose second root bus is numbered last
+    last = plan.function("nic3").guest_address
 
     with started(_native(virsh, plan, 32), len(plan.cells)) as qemu:
-        found = qemu.wait_for("ua-nic3", plan.function("nic3").guest_address)
+        assert qemu.wait_for(lambda each: addresses(each).get("ua-nic3", ""), last) == last
+        found = addresses(qemu)
 
     assert found["rng31"] == "0000:20:00.0"
     assert "ua-gpu0" not in found
+
+
+def _ours(qemu: Qemu) -> dict[str, str]:
+    return {name: at for name, at in addresses(qemu).items() if name.startswith("ua-")}
