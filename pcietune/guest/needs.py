@@ -1,4 +1,4 @@
-"""What a plan needs of QEMU, of the kernel and of its GPUs."""
+"""What a plan needs of QEMU and of its GPUs."""
 
 import re
 from collections.abc import Sequence
@@ -16,16 +16,6 @@ _NVIDIA = "10de:"
 _DISPLAY = "0x03"
 _TURING = 0x1E00  # NVIDIA's Device IDs go up with its architectures (pci.ids); Volta's end at 1dff
 
-_IOMMUFD_WARNING = (
-    "iommufd maps no BARs of peers before Linux 7.0: with an older kernel on the host no NIC of the"
-    " VM reaches its GPUs, so GPUDirect does not work"
-)
-_CLIQUE_WARNING = (
-    "clique: QEMU checks nothing; it tells NVIDIA's driver that GPUs reach each other, and where"
-    " they do not, programs hang or get wrong data while bandwidth tests pass: prove it by a copy"
-    " that the GPU it went to verifies, and by all_reduce_perf -c 1"
-)
-
 
 def check_needs(plan: Plan) -> None:
     """Do nothing if the QEMU that a plan is for can do what the plan says, with these GPUs.
@@ -42,16 +32,6 @@ def check_needs(plan: Plan) -> None:
     clique = [each for each in plan.functions if each.clique is not None]
     if clique:
         _check_clique(plan, clique, qemu)
-
-
-def needs_told(plan: Plan) -> list[str]:
-    """Return what has to be known of a plan's needs that nobody can check for it."""
-    told = []
-    if plan.machine.backend is Backend.IOMMUFD:
-        told.append(_IOMMUFD_WARNING)
-    if any(each.clique is not None for each in plan.functions):
-        told.append(_CLIQUE_WARNING)
-    return told
 
 
 def _check_clique(plan: Plan, clique: Sequence[Passed], qemu: tuple[int, int]) -> None:
