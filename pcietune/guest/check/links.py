@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
+from pcietune.guest.check.location import PORT_IDS
 from pcietune.guest.check.row import Aspect, Row, Verdict, compared, not_known
 from pcietune.guest.devices import Bridge, Passed
 from pcietune.guest.plan import Plan
@@ -45,8 +46,10 @@ def check_links(
             planned = (passed.link_speed, passed.link_width)
             yield _function(passed, planned, function, host)
     for bridge in plan.bridges:
+        if bridge.speed is None or bridge.width is None:
+            continue
         port = functions.get(PciAddress.parse(bridge.address))
-        if port is not None and bridge.speed is not None and bridge.width is not None:
+        if port is not None and port.id == PORT_IDS[bridge.kind]:
             yield _port(bridge, (_of_qemu(bridge.speed), bridge.width), port, host)
 
 

@@ -16,6 +16,12 @@ from pcietune.model.bars import Bar, bars_of
 from pcietune.model.function import PciFunction
 
 _RESOURCE = "resource"
+_NOT_PLANNED = "not known when it was planned"
+_OTHER_SIZE = (
+    "it has as many BARs as planned, of another size: was it resized (resizable BAR) or its "
+    "firmware changed since? Plan again, since the VM's window was made for the sizes of then"
+)
+_FOUR_GIB = 1 << 32
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -26,38 +32,37 @@ def check_bars(plan: Plan, matched: Mapping[str, PciFunction], host: HostAccess)
         if function is None:
             continue
         planned = [*passed.bars_64, *passed.bars_32]
+        words = _words(planned) if planned else _NOT_PLANNED
         text = host.attribute(function, _RESOURCE)
         if text is None:
-            yield not_known(passed.name, Aspect.BARS, _words(planned), "sysfs shows no resource")
+            yield not_known(passed.name, Aspect.BARS, words, "sysfs shows no resource")
             continue
         try:
-            bars = bars_of(text)
+            bars = [bar for bar in bars_of(text) if bar.is_memory]
         except ValueError as error:
-            yield not_known(passed.name, Aspect.BARS, _words(planned), f"resource: {error}")
+            yield not_known(passed.name, Aspect.BARS, words, f"resource: {error}")
             continue
-        yield _bars(plan, passed, [bar for bar in bars if bar.is_memory])
+        why = _why_other(plan, passed, bars)
+        found = _words([bar.size for bar in bars if bar.assigned])
+        verdict = Verdict.DIFFERS if why else Verdict.PASS
+        yield Row(passed.name, Aspect.BARS, verdict, words, found, why)
 
 
-def _bars(plan: Plan, passed: Passed, bars: Sequence[Bar]) -> Row:
+def _why_other(plan: Plan, passed: Passed, bars: Sequence[Bar]) -> str:
+    """Return why BARs are not as planned; empty if they are, or if that was not known."""
     planned = [*passed.bars_64, *passed.bars_32]
     found = [bar.size for bar in bars if bar.assigned]
-    lacking = list((Counter(planned) - Counter(found)).elements())
     unset = [bar.size for bar in bars if not bar.assigned]
-    if not lacking and not unset:
-        return Row(passed.name, Aspect.BARS, Verdict.PASS, _words(planned), _words(found))
-    return Row(
-        passed.name,
-        Aspect.BARS,
-        Verdict.DIFFERS,
-        _words(planned),
-        _words(found),
-        _why(plan, passed, lacking or unset),
-    )
+    lacking = list((Counter(planned) - Counter(found)).elements())
+    if not unset and lacking and len(found) == len(planned):
+        return _OTHER_SIZE
+    without = unset or lacking
+    return _why(plan, passed, without) if without else ""
 
 
 def _why(plan: Plan, passed: Passed, without: Sequence[int]) -> str:
     named = _words(without)
-    if any(size in passed.bars_64 for size in without):
+    if any(size in passed.bars_64 or size >= _FOUR_GIB for size in without):
         wanted = plan.budget.memory_64_mib
         how = (
             f"-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={wanted}"

@@ -60,7 +60,7 @@ def test_all_that_a_plan_says_of_a_function_is_compared(tmp_path: Path) -> None:
 
 
 @given(plan=random_plans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_the_vm_of_any_plan_is_as_planned(plan: Plan) -> None:
     with tempfile.TemporaryDirectory() as root:
         result = checked(plan, vm_of(plan), Path(root))
@@ -129,7 +129,7 @@ MUTATIONS: dict[Aspect, list[tuple[Mutation, int]]] = {
     [(aspect, *each) for aspect, several in MUTATIONS.items() for each in several],
 )
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_each_single_change_is_found(
     data: st.DataObject, aspect: Aspect, mutation: Mutation, which: int
 ) -> None:

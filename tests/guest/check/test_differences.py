@@ -9,7 +9,7 @@ import pytest
 from guest import plans
 from guest.check.seen import checked, checked_tree, differing, why
 from guest.check.vm import Node, Vm, passed_function, resource, vm_of
-from trees.config import ENDPOINT, ConfigBuilder
+from trees.config import ENDPOINT, PCIE_TO_PCI_BRIDGE, ConfigBuilder
 from trees.function import Function
 
 from pcietune.errors import ExitCode
@@ -216,6 +216,15 @@ def test_a_link_that_runs_narrow_is_noted(tmp_path: Path) -> None:
     assert "the link of nic0 runs 8 lanes wide, and could 16" in result.notes[0]
 
 
+def test_another_bridge_in_place_of_a_port_is_not_held_to_its_link(tmp_path: Path) -> None:
+    other = ConfigBuilder("1b36:000e", 0x060400).express(PCIE_TO_PCI_BRIDGE)
+    vm = vm_of(PLAN).changed("0000:20:00.0", lambda f: replace(f, config=other))
+    result = checked(PLAN, vm.showing("0000:20:00.0", max_link_width="1"), tmp_path)
+
+    assert ("rp0", Aspect.LINK) not in {(row.subject, row.aspect) for row in result.rows}
+    assert ("gpu0", Aspect.PORTS) in differing(result)
+
+
 # Capabilities.
 
 
@@ -303,6 +312,25 @@ def test_a_small_bar_without_an_address_names_the_other_window(tmp_path: Path) -
     result = checked(PLAN, vm, tmp_path)
 
     assert "below 4 GiB is full" in why(result, "gpu0", Aspect.BARS)
+
+
+def test_a_bar_of_another_size_is_no_bar_without_an_address(tmp_path: Path) -> None:
+    vm = vm_of(PLAN).showing(GPU, resource=resource([256 << 20, 32 << 20], [16 << 20]))
+    result = checked(PLAN, vm, tmp_path)
+
+    assert "of another size: was it resized" in why(result, "gpu0", Aspect.BARS)
+
+
+def test_bars_that_were_not_known_only_have_to_have_addresses(tmp_path: Path) -> None:
+    functions = [msgspec.structs.replace(f, bars_64=[], bars_32=[]) for f in PLAN.functions]
+    plan = msgspec.structs.replace(PLAN, functions=functions)
+    rows = resource([128 * GIB], []).splitlines()
+    unset = [f"{0:#018x} {128 * GIB - 1:#018x} {0x2014220C:#018x}", *rows[1:]]
+
+    right = checked(plan, vm_of(PLAN), tmp_path / "right")
+    wrong = checked(plan, vm_of(PLAN).showing(GPU, resource="\n".join(unset)), tmp_path / "wrong")
+    assert right.exit_code is ExitCode.OK
+    assert "128 GiB has no address: the VM's 64-bit" in why(wrong, "gpu0", Aspect.BARS)
 
 
 def test_i_o_ports_without_an_address_are_nobodys_loss(tmp_path: Path) -> None:
