@@ -1,5 +1,6 @@
 """What is there, and not as planned: the first difference, with what to do."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,13 @@ from trees.config import ENDPOINT, PCIE_TO_PCI_BRIDGE, ConfigBuilder
 from trees.function import Function
 
 from pcietune.errors import ExitCode
+from pcietune.guest.check.check import check
 from pcietune.guest.check.row import Aspect, Verdict
+from pcietune.guest.check.topology_file import TopologyFile
 from pcietune.guest.kinds import Firmware
 from pcietune.guest.plan import Plan
+from pcietune.host.host_files import HostFiles
+from pcietune.host.sysfs import SysfsHost
 
 PLAN = plans.a800_two_gpus()
 GPU, NIC = "0000:23:00.0", "0000:25:00.0"
@@ -372,3 +377,64 @@ def test_capabilities_behind_64_bytes_are_not_known(tmp_path: Path) -> None:
     unread = [(row.subject, row.aspect) for row in result.of(Verdict.NOT_KNOWN)]
     assert unread == [("gpu0", Aspect.CLIQUE), ("nic0", Aspect.ATS)]
     assert result.exit_code is not ExitCode.OK
+
+
+def test_nothing_of_a_function_that_vanishes_meanwhile_passes(tmp_path: Path) -> None:
+    tree = vm_of(PLAN).write(tmp_path)
+    host = SysfsHost(HostFiles(tmp_path, recorded=True))
+    host.functions()
+    shutil.rmtree(tree.directory(NIC))
+    shutil.rmtree(tree.directory("0000:20:00.0"))
+    result = check(PLAN, host, TopologyFile("t.xml", "--topology", '<system version="1"/>'))
+
+    unread = {(row.subject, row.aspect) for row in result.of(Verdict.NOT_KNOWN)}
+    assert unread >= {
+        ("nic0", Aspect.NODE),
+        ("nic0", Aspect.LINK),
+        ("nic0", Aspect.ATS),
+        ("nic0", Aspect.BARS),
+        ("rp0", Aspect.LINK),
+        ("gpu0", Aspect.CLIQUE),
+    }
+    assert not {row.subject for row in result.of(Verdict.PASS)} & {"rp0"}
+
+
+def test_a_node_that_leads_out_of_a_recording_is_not_known(tmp_path: Path) -> None:
+    vm_of(PLAN).write(tmp_path / "vm")
+    nodes = tmp_path / "vm/sys/devices/system/node"
+    nodes.rename(tmp_path / "elsewhere")
+    nodes.symlink_to(tmp_path / "elsewhere")
+    result = check(
+        PLAN,
+        SysfsHost(HostFiles(tmp_path / "vm", recorded=True)),
+        TopologyFile("t.xml", "--topology", '<system version="1"/>'),
+    )
+
+    (row,) = (row for row in result.rows if row.aspect is Aspect.NODES)
+    assert (row.verdict, result.exit_code) == (Verdict.NOT_KNOWN, ExitCode.BAD_INPUT)
+    assert "leads out of the recorded host" in row.why
+
+
+def test_a_node_without_a_size_is_not_known_to_be_as_large_as_planned(tmp_path: Path) -> None:
+    tree = vm_of(PLAN).write(tmp_path)
+    tree.put("sys/devices/system/node/node0/meminfo", "Node 0 MemFree: 5 kB")
+    result = checked_tree(PLAN, tmp_path)
+
+    (row,) = result.of(Verdict.NOT_KNOWN)
+    assert (row.subject, row.aspect) == ("node 0", Aspect.MEMORY)
+
+
+def test_a_source_that_does_not_tell_a_functions_node_is_not_known(tmp_path: Path) -> None:
+    tree = vm_of(PLAN).write(tmp_path)
+    (tree.directory(GPU) / "numa_node").unlink()
+    files = HostFiles(tmp_path, recorded=True, complete=False)
+    result = check(PLAN, SysfsHost(files))
+
+    unread = [(row.subject, row.aspect) for row in result.of(Verdict.NOT_KNOWN)]
+    assert unread == [("gpu0", Aspect.NODE)]
+
+
+def test_a_plan_without_functions_is_nobodys_host(tmp_path: Path) -> None:
+    plan = msgspec.structs.replace(PLAN, functions=[], bridges=[])
+
+    assert checked(plan, Vm((), vm_of(PLAN).nodes), tmp_path).exit_code is ExitCode.OK
