@@ -47,7 +47,7 @@ SITE = """
 
 
 def _merged(plan: Plan, first_index: int) -> str:
-    """Return the site's domain with a fragment in it, as docs/guest.md tells to merge it."""
+    """Return the site's domain with a fragment in it, each element in the place of the site's."""
     site = ET.fromstring(SITE)
     for part in ET.fromstring("\n".join(fragment_xml(plan, first_index))):
         own = site.find(part.tag)

@@ -122,6 +122,7 @@ def test_memory_is_of_hugepages_and_bound_where_that_was_planned(
     for backend, cell in zip(_native(virsh, plan).memory(), plan.cells, strict=True):
         huge = None if cell.hugepage_kib is None else cell.hugepage_kib << 10
         assert (backend.get("hugetlbsize"), backend.get("hugetlb", False)) == (huge, bool(huge))
+        assert backend.get("share", False) is any(each.hugepage_kib for each in plan.cells)
         assert backend.get("policy") == (None if cell.host_node is None else "bind")
 
 
@@ -152,6 +153,19 @@ def test_a_cell_that_is_bound_to_nothing_is_beside_one_that_is(virsh: Virsh) -> 
 
     assert [each.get("host-nodes") for each in native.memory()] == [[0], None]
     assert native.values("-smp") == ["10,sockets=1,dies=1,cores=10,threads=1"]
+
+
+def test_a_cell_may_have_memory_only(virsh: Virsh) -> None:
+    plan = a800_four_gpus_on_two_nodes()
+    memory_only = replace(plan.cells[1], vcpus=[], host_cpus=[])
+
+    native = _native(virsh, replace(plan, cells=[plan.cells[0], memory_only]))
+
+    assert native.values("-numa")[:2] == [
+        "node,nodeid=0,cpus=0-7,memdev=ram-node0",
+        "node,nodeid=1,memdev=ram-node1",
+    ]
+    assert native.values("-smp") == ["8,sockets=1,dies=1,cores=8,threads=1"]
 
 
 def test_sockets_are_the_cells_and_cores_have_the_hosts_threads(virsh: Virsh) -> None:

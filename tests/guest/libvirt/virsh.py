@@ -92,6 +92,7 @@ class Virsh:
     def _to_native(self, xml: str) -> subprocess.CompletedProcess[str]:
         path = self._folder / "domain.xml"
         path.write_text(xml)
+        path.chmod(0o644)  # whatever the umask: it is nobody's to read
         uri = f"qemu:///embed?root={self._folder}"
         return subprocess.run(
             [*self._as_nobody, "virsh", "-c", uri, "domxml-to-native", "qemu-argv", "--xml", path],
