@@ -1,0 +1,329 @@
+"""What a host has for VMs, and what keeps each of it from them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from guest.plans import a800_two_gpus, passed
+from guest.stock.stocked import (
+    FAR_GPU,
+    FAR_NIC,
+    FIRST_SWITCH,
+    GPU,
+    NIC,
+    OTHER_NIC,
+    add_vfs,
+    as_wanted,
+    offer,
+    reasons,
+    stock_of,
+)
+from trees.config import ENDPOINT, ConfigBuilder
+from trees.fabrics import cascade, two_switches
+from trees.function import ACS_CAPABLE, Function, downstream_port, gpu, nic, nvswitch
+from trees.groups import into_group
+from trees.host import TreeHost
+from tune.faults import set_word
+from tune.profiles import handing_over, with_roles
+
+from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
+from pcietune.guest.kinds import Kind
+from pcietune.guest.plan import Plan
+from pcietune.guest.stock.beside import Beside
+from pcietune.guest.wish import Mig, Wish
+from pcietune.model.hold import Hold, HoldKind
+from pcietune.model.profile import Attach, FunctionPattern, ModeName, Role
+from pcietune.model.protection import Protect, Selector
+from pcietune.model.role_name import RoleName
+from pcietune.model.settings import Tenancy
+
+GPU_PORT, NIC_PORT = "0000:22:00.0", "0000:22:04.0"
+AS_NVSWITCH = Role(FunctionPattern(("10de:1af1",)))
+
+
+def plan_of(address: str, path: str, *, device: str = "10de:20f3") -> Plan:
+    """Return another VM's plan with one GPU."""
+    given = passed("gpu0", address, path, "dp0", address)
+    return msgspec.structs.replace(
+        a800_two_gpus(), functions=[msgspec.structs.replace(given, id=device)]
+    )
+
+
+def taken(address: str = GPU, path: str = f"{FIRST_SWITCH}/00.0/00.0") -> Wish:
+    return Wish(gpus=1, taken=(plan_of(address, path),))
+
+
+def other(address: str, ids: str, class_code: int, *, below: str) -> Function:
+    config = ConfigBuilder(ids, class_code).express(ENDPOINT)
+    return Function(address, config, below=below, group=90, iommu="dmar0")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> TreeHost:
+    """Return two switches as the profile wants them, with nothing in use."""
+    return as_wanted(two_switches(tmp_path))
+
+
+def test_all_of_an_idle_host_that_is_as_wanted_can_be_given(tree: TreeHost) -> None:
+    stock = stock_of(tree)
+
+    assert [str(each.address) for each in stock.gpus] == [GPU, FAR_GPU]
+    assert [str(card.whole.address) for card in stock.cards] == [
+        NIC, OTHER_NIC, FAR_NIC, "0000:45:00.0",
+    ]  # fmt: skip
+    assert reasons(stock) == {}
+
+
+def test_a_gpu_comes_with_its_links_bars_and_switches(tmp_path: Path) -> None:
+    stock = stock_of(cascade(tmp_path), wish=Wish(gpus=1, allow_failing=True))
+
+    chosen = offer(stock, "0000:25:00.0").chosen
+
+    assert [str(each.address) for each in chosen.switches] == ["0000:21:00.0", "0000:23:00.0"]
+    assert [bar.size for bar in chosen.bars or ()] == [0x0100_0000, 0x20_0000_0000]
+    links = (chosen.link, chosen.port_link, chosen.root_link)
+    assert [link and link.max_speed for link in links] == ["16.0 GT/s PCIe"] * 3
+    assert chosen.ats is False
+
+
+def test_a_nic_with_ats_is_known_to_have_it(tree: TreeHost) -> None:
+    assert offer(stock_of(tree), NIC).chosen.ats is True
+
+
+def test_a_function_that_a_vm_has_open_is_not_given_and_its_neighbours_are_another_tenants(
+    tmp_path: Path,
+) -> None:
+    host = two_switches(
+        tmp_path,
+        instead=[
+            replace(
+                gpu(GPU, below=GPU_PORT, driver="vfio-pci"),
+                attributes={"enable": "1"},
+            )
+        ],
+    )
+    users = {PciAddress.parse(GPU): "qemu-system-x86 (pid 7)"}
+
+    why = reasons(stock_of(as_wanted(host), beside=Beside(users=users)))
+
+    assert why[GPU] == ("in use by qemu-system-x86 (pid 7)",)
+    assert why[NIC] == ("its switch serves qemu-system-x86 (pid 7), maybe another tenant",)
+    assert FAR_GPU not in why
+
+
+def test_a_function_that_vfio_has_and_nobody_uses_is_given(tmp_path: Path) -> None:
+    bound = gpu(GPU, below=GPU_PORT, driver="vfio-pci")
+
+    stock = stock_of(as_wanted(two_switches(tmp_path, instead=[bound])))
+
+    assert offer(stock, GPU).why_not == ()
+    assert offer(stock, GPU).unbound == ()
+    assert offer(stock, NIC).unbound == (PciAddress.parse(NIC),)
+
+
+def test_what_another_plan_has_is_not_given(tree: TreeHost) -> None:
+    assert reasons(stock_of(tree, wish=taken()))[GPU] == ("the planned VM vm0 has it",)
+
+
+@pytest.mark.parametrize("shared", ["by the settings", "by option"])
+def test_neighbours_of_another_vm_are_given_where_a_switch_may_be_shared(
+    tree: TreeHost, shared: str
+) -> None:
+    wish = replace(taken(), share_switches=shared == "by option")
+    tenancy = Tenancy.SHARED if shared == "by the settings" else Tenancy.SINGLE
+
+    assert list(reasons(stock_of(tree, wish=wish, tenancy=tenancy))) == [GPU]
+
+
+def test_what_only_its_neighbour_keeps_from_vms_has_the_option_for_that(tree: TreeHost) -> None:
+    assert offer(stock_of(tree, wish=taken()), NIC).unless == "--share-switches"
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (plan_of("0000:99:00.0", "0000:98:00.0/00.0"), "there is no 0000:99:00.0"),
+        (plan_of(GPU, f"{FIRST_SWITCH}/00.0/00.0", device="10de:2330"), "is a 10de:20f3, not"),
+        (plan_of(GPU, "0000:30:01.0/00.0/00.0/00.0"), "not at 0000:30:01.0/00.0/00.0/00.0"),
+    ],
+)
+def test_a_plan_of_another_host_is_refused(tree: TreeHost, plan: Plan, said: str) -> None:
+    with pytest.raises(BadInputError, match=said) as error:
+        stock_of(tree, wish=Wish(gpus=1, taken=(plan,)))
+
+    assert error.value.hint == "make it again on this host: pcietune guest plan"
+
+
+def test_what_fails_the_audit_is_not_given(tree: TreeHost) -> None:
+    set_word(tree, NIC_PORT, 0x001D)  # DirectTrans-
+
+    found = offer(stock_of(tree), NIC)
+
+    assert found.why_not == (
+        f"port.nic-side.DirectTrans of {NIC_PORT} is not as wanted: DirectTrans- in ACSCtl 0x001d",
+    )
+    assert found.unless == "--allow-failing"
+
+
+def test_what_fails_the_audit_is_given_on_request_and_said_to_fail(tree: TreeHost) -> None:
+    set_word(tree, NIC_PORT, 0x001D)
+
+    found = offer(stock_of(tree, wish=Wish(gpus=1, allow_failing=True)), NIC)
+
+    assert found.why_not == ()
+    assert len(found.failing) == 1
+
+
+def test_what_is_protected_is_not_given(tree: TreeHost) -> None:
+    protect = (Protect(Selector.ADDRESS, GPU, "the console"),)
+
+    why = reasons(stock_of(tree, protect=protect))
+
+    assert why == {GPU: (f"is protected: address {GPU} in the settings: the console",)}
+
+
+def test_a_host_that_serves_itself_gives_nothing(tree: TreeHost) -> None:
+    why = reasons(stock_of(tree, mode=ModeName.BAREMETAL))
+
+    assert why[GPU][0] == "its duty is baremetal"
+
+
+def test_what_the_hosts_software_uses_is_not_given(tree: TreeHost) -> None:
+    beside = Beside(holds=lambda _: (Hold(HoldKind.BOND, "is a member of bond0"),))
+
+    assert reasons(stock_of(tree, beside=beside))[NIC] == ("is a member of bond0",)
+
+
+def test_what_a_recording_does_not_tell_of_a_driver_is_said_and_refuses_nothing(
+    tree: TreeHost,
+) -> None:
+    beside = Beside(holds=lambda _: (Hold(HoldKind.NOT_KNOWN, "may be used by the host"),))
+
+    found = offer(stock_of(tree, beside=beside), NIC)
+
+    assert (found.why_not, found.unsure) == ((), (f"{NIC}: may be used by the host",))
+
+
+def test_vfs_are_given_and_their_physical_function_is_not(tree: TreeHost) -> None:
+    add_vfs(tree, NIC, NIC_PORT, 2)
+
+    stock = stock_of(tree)
+
+    assert reasons(stock) == {NIC: ("has 2 virtual functions on, with which vfio-pci refuses it",)}
+    (port,) = stock.cards[0].ports
+    assert [str(vf.address) for vf in port] == ["0000:24:00.1", "0000:24:00.2"]
+    assert port[0].chosen.link == stock.cards[0].whole.chosen.link
+
+
+def test_where_vms_get_vfs_the_physical_function_is_not_given(tree: TreeHost) -> None:
+    why = reasons(stock_of(tree, profile=handing_over(Attach.VF)))
+
+    assert why[NIC] == ("VMs get its virtual functions, not itself",)
+
+
+def test_where_vms_get_mediated_devices_the_physical_function_is_not_given(tree: TreeHost) -> None:
+    why = reasons(stock_of(tree, profile=handing_over(Attach.MDEV)))
+
+    assert why[NIC] == ("VMs get its mediated devices, not itself",)
+
+
+def test_a_gpu_with_mediated_devices_is_not_given(tree: TreeHost) -> None:
+    beside = Beside(mdevs={PciAddress.parse(GPU): ["83b8f4f2-509f-382f-3c1e-e6bfe0fa1001"]})
+
+    assert reasons(stock_of(tree, beside=beside))[GPU] == ("has 1 mediated device",)
+
+
+def test_a_gpu_with_mig_on_is_not_given(tree: TreeHost) -> None:
+    (why,) = reasons(stock_of(tree, wish=Wish(gpus=1, mig={PciAddress.parse(GPU): Mig.ON})))[GPU]
+
+    assert why.startswith("MIG is on")
+
+
+def test_a_gpus_sound_goes_along_and_keeps_it_if_it_is_protected(tree: TreeHost) -> None:
+    tree.add(other("0000:23:00.1", "10de:1aef", 0x040300, below=GPU_PORT))
+    protect = (Protect(Selector.ADDRESS, "0000:23:00.1"),)
+
+    (companion,) = offer(stock_of(tree), GPU).chosen.companions
+    why = reasons(stock_of(tree, protect=protect))[GPU]
+
+    assert companion.kind is Kind.COMPANION
+    assert why == ("0000:23:00.1 of its slot: is protected: address 0000:23:00.1 in the settings",)
+
+
+def test_both_ports_of_a_nic_are_one_card(tree: TreeHost) -> None:
+    second = replace(nic("0000:24:00.1", below=NIC_PORT), group=90, iommu="dmar0")
+    tree.add(second)
+
+    stock = stock_of(tree)
+
+    assert len(stock.cards) == 4
+    assert stock.cards[0].whole.addresses == tuple(map(PciAddress.parse, (NIC, "0000:24:00.1")))
+    assert stock.cards[0].whole.chosen.companions[0].kind is Kind.NIC
+
+
+def test_a_dpu_is_not_given(tree: TreeHost) -> None:
+    roles = {RoleName.DPU: Role(FunctionPattern(("15b3:101b",)))}
+
+    assert "is a DPU" in reasons(stock_of(tree, profile=with_roles(roles)))[NIC]
+
+
+def test_bridges_of_an_iommu_group_tear_nothing_apart(tree: TreeHost) -> None:
+    for bridge in ("0000:22:00.0", "0000:21:00.0"):
+        into_group(tree, bridge, 5)  # that of the first GPU
+
+    assert GPU not in reasons(stock_of(tree, wish=Wish(gpus=1, allow_failing=True)))
+
+
+def test_a_drive_in_an_iommu_group_would_be_torn_from_it(tree: TreeHost) -> None:
+    tree.add(downstream_port("0000:22:0c.0", below="0000:21:00.0", acs=(ACS_CAPABLE, 0x1D)))
+    drive = other("0000:26:00.0", "144d:a80a", 0x010802, below="0000:22:0c.0")
+    tree.add(replace(drive, group=_group(tree, GPU)))
+
+    why = reasons(stock_of(tree, wish=Wish(gpus=1, allow_failing=True)))[GPU]
+
+    assert why[0].endswith("also holds 0000:26:00.0 (144d:a80a), which would be torn from it")
+
+
+def test_an_nvswitch_in_an_iommu_group_is_a_device_and_no_bridge(tree: TreeHost) -> None:
+    tree.add(downstream_port("0000:22:0c.0", below="0000:21:00.0", acs=(ACS_CAPABLE, 0x1D)))
+    switch = nvswitch("0000:26:00.0", below="0000:22:0c.0")
+    tree.add(replace(switch, group=_group(tree, GPU), iommu="dmar0"))
+    wish = Wish(gpus=1, allow_failing=True)
+
+    stock = stock_of(tree, wish=wish, profile=with_roles({RoleName.NVSWITCH: AS_NVSWITCH}))
+
+    assert offer(stock, GPU).mates == {PciAddress.parse("0000:26:00.0")}
+    assert [str(each.address) for each in stock.nvswitches] == ["0000:26:00.0"]
+    assert "would be torn" in reasons(stock_of(tree, wish=wish))[GPU][0]
+
+
+def test_nics_and_gpus_of_one_iommu_group_know_each_other(tree: TreeHost) -> None:
+    into_group(tree, NIC, _group(tree, GPU))
+    wish = Wish(gpus=1, allow_failing=True)
+
+    assert offer(stock_of(tree, wish=wish), GPU).mates == {PciAddress.parse(NIC)}
+
+
+def test_what_no_iommu_translates_is_not_given(tree: TreeHost) -> None:
+    (tree.directory(GPU) / "iommu_group").unlink()
+    wish = Wish(gpus=1, allow_failing=True)
+
+    assert reasons(stock_of(tree, wish=wish))[GPU] == ("no IOMMU translates it",)
+
+
+def test_nic_firmware_that_switched_ats_off_keeps_a_nic_from_vms(tmp_path: Path) -> None:
+    without = nic(NIC, below=NIC_PORT, ats=None)
+
+    why = reasons(stock_of(as_wanted(two_switches(tmp_path, instead=[without]))))
+
+    assert any("ats" in reason for reason in why[NIC])
+
+
+def test_gpus_are_counted_by_node(tree: TreeHost) -> None:
+    assert stock_of(tree).gpus_by_node() == {0: 2}
+
+
+def _group(tree: TreeHost, address: str) -> int:
+    return int((tree.directory(address) / "iommu_group").resolve().name)
