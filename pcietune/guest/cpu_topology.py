@@ -25,6 +25,17 @@ class CpuTopology:
         """How many CPUs that is in all."""
         return self.sockets * self.cores * self.threads
 
+    @property
+    def last_apic_id(self) -> int:
+        """The APIC ID of the last.
+
+        Cores and threads take whole bits of it (QEMU's include/hw/i386/topology.h).
+        """
+        core_bits = (self.cores - 1).bit_length()
+        thread_bits = (self.threads - 1).bit_length()
+        last_core = (self.sockets - 1 << core_bits) + self.cores - 1
+        return (last_core << thread_bits) + self.threads - 1
+
 
 def cpu_topology(cells: Sequence[Cell]) -> CpuTopology:
     """Return a socket for each cell that has CPUs, or one for all if the cells are not alike."""

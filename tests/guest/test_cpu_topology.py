@@ -25,3 +25,17 @@ def test_each_cell_is_a_socket_if_all_are_alike(
 
     assert cpu_topology(cells) == topology
     assert topology.cpus == sum(cpus)
+
+
+@pytest.mark.parametrize(
+    ("topology", "last"),
+    [
+        # Of each: the socket's bits, then the core's, then the thread's.
+        pytest.param(CpuTopology(1, 1, 1), 0, id="one"),
+        pytest.param(CpuTopology(2, 4, 2), 0b1_11_1, id="no gaps"),
+        pytest.param(CpuTopology(2, 33, 2), 0b1_100000_1, id="gaps"),
+        pytest.param(CpuTopology(3, 5, 1), 0b10_100, id="three sockets"),
+    ],
+)
+def test_sockets_and_cores_begin_at_bits_of_the_apic_id(topology: CpuTopology, last: int) -> None:
+    assert topology.last_apic_id == last

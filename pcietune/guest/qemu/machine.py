@@ -1,11 +1,13 @@
 """A VM apart from its memory and its functions, as QEMU's arguments."""
 
-from pcietune.guest.cpu_topology import cpu_topology
+from pcietune.guest.cpu_topology import CpuTopology, cpu_topology
 from pcietune.guest.kinds import Backend, Firmware
 from pcietune.guest.plan import Plan
 from pcietune.guest.qemu.devices import IOMMUFD
 from pcietune.guest.qemu.options import Accelerator, QemuOptions
 from pcietune.guest.qemu.property_list import property_list
+
+_FIRST_EXTENDED = 255  # the first APIC ID that 8 bits cannot name; ff names all
 
 
 def machine_arguments(plan: Plan, options: QemuOptions) -> list[str]:
@@ -20,13 +22,24 @@ def machine_arguments(plan: Plan, options: QemuOptions) -> list[str]:
         *("-name", property_list("", {"guest": plan.machine.name, "debug-threads": "on"})),
         *("-no-user-config", "-nodefaults"),
         *("-display", "none"),
-        *("-machine", f"q35,accel={options.accelerator}"),
+        *("-machine", _machine(options.accelerator, topology)),
         *("-cpu", _cpu(options.accelerator)),
         *("-smp", property_list(str(topology.cpus), smp)),
         *("-global", f"q35-pcihost.pci-hole64-size={plan.budget.memory_64_mib}M"),
         *(_ovmf(plan, options) if plan.machine.firmware is Firmware.OVMF else ()),
         *(_iommufd() if plan.machine.backend is Backend.IOMMUFD else ()),
     ]
+
+
+def _machine(accelerator: Accelerator, topology: CpuTopology) -> str:
+    """Return the machine, which needs half its interrupt chips in QEMU for many CPUs.
+
+    Without an IOMMU in the VM interrupts reach CPUs from APIC ID 255 on by KVM's own extension
+    alone, which QEMU offers with a split chip (target/i386/kvm/kvm.c, KVM_FEATURE_MSI_EXT_DEST_ID).
+    """
+    many = accelerator is Accelerator.KVM and topology.last_apic_id >= _FIRST_EXTENDED
+    chip = {"kernel-irqchip": "split" if many else None}
+    return property_list("q35", {"accel": accelerator, **chip})
 
 
 def _cpu(accelerator: Accelerator) -> str:

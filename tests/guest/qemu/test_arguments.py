@@ -138,6 +138,19 @@ def test_a_comma_in_a_name_is_doubled() -> None:
     assert _values(named, "-name") == ["guest=a,,b,debug-threads=on"]
 
 
+@pytest.mark.parametrize(
+    ("vcpus", "machine"),
+    [(255, "q35,accel=kvm"), (256, "q35,accel=kvm,kernel-irqchip=split")],
+)
+def test_more_cpus_than_8_bits_name_need_a_split_interrupt_chip(vcpus: int, machine: str) -> None:
+    cells = [cell(0, host_node=0, first_vcpu=0, vcpus=vcpus)]
+
+    plan = replace(a800_two_gpus(), cells=cells)
+
+    assert _values(plan, "-machine") == [machine]
+    assert _values(plan, "-machine", QemuOptions(Accelerator.TCG)) == ["q35,accel=tcg"]
+
+
 def test_software_emulation_has_no_cpu_of_the_host() -> None:
     options = QemuOptions(Accelerator.TCG)
 
