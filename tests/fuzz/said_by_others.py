@@ -7,7 +7,7 @@ from fuzz.target import Target
 
 from pcietune.address import PciAddress
 from pcietune.errors import ConfigSpaceError
-from pcietune.host.domain_xml import managed_functions
+from pcietune.host.domain_xml import given_functions, managed_functions
 from pcietune.host.nic_firmware.answer import parse_answer
 from pcietune.model.kernel_log import LogEventKind, LogLine, Violation
 from pcietune.tune.audit.kernel_log import read_log
@@ -62,7 +62,9 @@ def look_at_log(data: bytes) -> None:
 def look_at_vm(data: bytes) -> None:
     """Read a VM's definition: nothing is managed that it does not call so."""
     with suppress(ValueError):
-        assert not managed_functions(data) or b"managed" in data.replace(b"\0", b"")
+        managed = managed_functions(data)
+        assert not managed or b"managed" in data.replace(b"\0", b"")
+        assert managed <= set(given_functions(data))
 
 
 def answers() -> Iterable[bytes]:

@@ -3,6 +3,7 @@
 from fuzz import (
     acpi_tables,
     documents,
+    nvidia,
     registers,
     said_by_others,
     sources,
@@ -16,6 +17,8 @@ TARGETS = {
     "dumps": sources.DUMPS,
     "firmware-answers": said_by_others.FIRMWARE_ANSWERS,
     "kernel-logs": said_by_others.KERNEL_LOGS,
+    "module-files": nvidia.MODULE_FILES,
+    "nvidia-answers": nvidia.ANSWERS,
     "profiles": documents.PROFILES,
     "registers": registers.TARGET,
     "settings": documents.SETTINGS,
