@@ -25,7 +25,7 @@ def test_the_file_is_all_that_stdout_gets(pcietune: Pcietune, plan: Path) -> Non
 
     assert run.exit_code == 0
     assert read(run.stdout).name == "system"
-    assert "pcietune: up0: the plan does not tell the link" in run.stderr
+    assert "pcietune: the switch 0000:21:00.0: the plan does not tell" in run.stderr
 
 
 def test_what_is_printed_passes_the_check(pcietune: Pcietune, plan: Path, tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ LONGEST_NAME = 253  # of an element, in bytes
 LONGEST_KEY = 254  # of an attribute
 LONGEST_VALUE = 253
 MOST_ATTRIBUTES = 16  # what is beyond them is ignored
-MOST_CHILDREN = 640
-MOST_ELEMENTS = 255  # of a file: a closing tag, too, needs a free node of 256
+MOST_ELEMENTS = 255  # of a file: a closing tag, too, needs a free node of 256; so none has 640
 
 BRIDGE_CLASS = "0x060400"
 GPU_CLASSES = "0x03"  # all that begin so

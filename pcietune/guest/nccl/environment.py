@@ -95,7 +95,8 @@ def _of_nics(plan: Plan, wanted: Wanted, found: list[Place]) -> Iterator[Variabl
     yield Variable(
         "NCCL_IB_PCI_RELAXED_ORDERING",
         "1",
-        "in a VM a NIC's writes pass each other only if they may; on bare metal it changes nothing",
+        "where NICs have ATS, as for a VM, writes in strict order wait for each other; else it"
+        " changes nothing",
     )
     if not merges_vfs(plan, wanted):
         yield Variable(

@@ -18,7 +18,8 @@ class Switch:
     Attributes:
         bus_id: The emulated switch's upstream port, by which NCCL knows it; of an invented one an
             address that nothing has.
-        upstream: The upstream port; None for an invented one.
+        upstream: The upstream port, or of an invented one what the plan has in its place; None if
+            it has none.
     """
 
     bus_id: str
@@ -48,17 +49,19 @@ def places(plan: Plan, wanted: Wanted) -> list[Place]:
     Of a NIC's several functions NCCL sees one.
     """
     merge_vfs = merges_vfs(plan, wanted)
+    stand_for = {each.stands_for: each for each in plan.bridges if each.stands_for is not None}
     invented: dict[str, Switch] = {}
     found: dict[str, Place] = {}
     for function in plan.functions:
         if function.kind not in {Kind.GPU, Kind.NIC}:
             continue
-        bus_id = _bus_id(function, wanted, merge_vfs=merge_vfs)
         switches = () if wanted.invent else _emulated(function, plan, wanted)
         if not switches and function.switch is not None:
             number = len(invented) + 1
-            new = Switch(f"ffff:{0xFF - number // 0x20:02x}:{number % 0x20:02x}.0", None)
+            bus_id = f"ffff:{0xFF - number // 0x20:02x}:{number % 0x20:02x}.0"
+            new = Switch(bus_id, stand_for.get(function.switch))
             switches = (invented.setdefault(function.switch, new),)
+        bus_id = _bus_id(function, wanted, merge_vfs=merge_vfs)
         found.setdefault(bus_id, Place(function, bus_id, switches, _cell(function, plan)))
     return list(found.values())
 

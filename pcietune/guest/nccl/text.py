@@ -11,7 +11,6 @@ from pcietune.errors import BadInputError, quoted
 from pcietune.guest.nccl.dialect import (
     LONGEST_VALUE,
     MOST_ATTRIBUTES,
-    MOST_CHILDREN,
     MOST_ELEMENTS,
 )
 from pcietune.guest.nccl.element import Element
@@ -50,12 +49,6 @@ def _lines(element: Element, indent: str) -> Iterator[str]:
 def _check(element: Element) -> None:
     if len(element.attributes) > MOST_ATTRIBUTES:
         raise ValueError(f"{element.name}: {len(element.attributes)} attributes")
-    if len(element.children) > MOST_CHILDREN:
-        raise BadInputError(
-            f"a {element.name} of the topology file would have {len(element.children)} children,"
-            f" and NCCL reads {MOST_CHILDREN}",
-            hint=_FEWER,
-        )
     for name, text in element.attributes:
         if len(text) > LONGEST_VALUE:
             raise BadInputError(

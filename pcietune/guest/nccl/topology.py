@@ -102,18 +102,19 @@ def _uplink(
     speed = known_speed(bridge.link_speed) if bridge is not None else None
     if bridge is not None and speed is not None and bridge.link_width:
         return ("link_speed", speed), ("link_width", str(bridge.link_width))
-    name = switch.bus_id if bridge is None else bridge.name
     known = [
         (known, each.link_width, each.name)
         for each in functions
         if (known := known_speed(each.link_speed)) is not None and each.link_width
     ]
     if not known:
-        notes.append(f"{name}: no link below it is known: it has what NCCL takes for such")
+        notes.append(
+            f"the switch {switch.bus_id}: no link below it is known: it has what NCCL takes for such"
+        )
         return ("link_speed", FALLBACK_SPEED), ("link_width", str(FALLBACK_WIDTH))
     speed, width, like = max(known, key=lambda each: bandwidth(each[0], each[1]))
     notes.append(
-        f"{name}: the plan does not tell the link above the host's switch: it has that of {like},"
-        f" {speed} x{width} (inference)"
+        f"the switch {switch.bus_id}: the plan does not tell the host's link above it: it has"
+        f" that of {like}, {speed} x{width} (inference)"
     )
     return ("link_speed", speed), ("link_width", str(width))

@@ -197,6 +197,39 @@ def test_all_is_told_in_one_reading_although_nccl_stops_at_the_first() -> None:
     assert _rules(_lint(text)) == {"declaration", "tab", "affinity-shared"}
 
 
+def test_what_nccl_does_not_know_is_left_out_with_all_that_is_in_it() -> None:
+    text = _changed("</cpu>", "<slot><pci/><net><port></port></net></slot></cpu>")
+
+    (told,) = _lint(text)
+    assert (told.rule, told.line) == ("unknown-element", 7)
+    assert told.advice == "there belongs pci or nic"
+    assert len(list(read(text).all())) == len(list(read(FILE).all()))
+
+
+def test_nothing_belongs_into_what_nccl_reads_nothing_in() -> None:
+    text = _changed('"0x020700"/>', '"0x020700"><nic><net><port/></net></nic></pci>')
+
+    assert _only(text).advice == "remove it"
+
+
+@pytest.mark.parametrize("end", ["<system", '<system version="1', "<system version=", "<!-- "])
+def test_a_file_that_ends_too_early_is_told(end: str) -> None:
+    with pytest.raises(RefusedError):
+        read(end)
+    assert _rules(_lint(end), Severity.ERROR) <= {"end-of-file", "no-quote"}
+    assert _lint(end)
+
+
+def test_a_gpu_link_may_go_to_one_that_has_it_back() -> None:
+    def to(target: str) -> str:
+        return f'"0x030200"><gpu><nvlink target="{target}"/></gpu></pci>'
+
+    text = _changed('"0x030200"/>', to("0000:43:00.0"))
+    text = _changed('"0x030200"/>', to("0000:23:00.0"), text)
+
+    assert _rules(_lint(text)) == {"left-over"}
+
+
 def test_what_makes_no_sense_in_xml_either_ends_the_reading() -> None:
     text = _changed('affinity="000000ff"', "affinity=<")
 

@@ -13,6 +13,7 @@ from guest.plans import (
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
+from pcietune.guest.kinds import Kind
 from pcietune.guest.nccl.dialect import Library
 from pcietune.guest.nccl.topology import topology
 from pcietune.guest.nccl.wanted import Wanted, parse_addresses, parse_cpu
@@ -55,15 +56,16 @@ def test_functions_of_two_nodes_are_below_their_own_cpus() -> None:
 def test_a_switch_has_the_hosts_link_and_not_that_of_an_emulated_one() -> None:
     plan = a800_two_gpus()
     bridges = [
-        msgspec.structs.replace(each, link_speed="32.0 GT/s PCIe", link_width=8)
+        msgspec.structs.replace(each, link_speed="32.0 GT/s PCIe", link_width=4)
         if each.name == "up0"
         else each
         for each in plan.bridges
     ]
     known = msgspec.structs.replace(plan, bridges=bridges)
 
-    assert gigabytes(element(read_of(known), "0000:21:00.0")) == 24  # 32 GT/s x8
+    assert gigabytes(element(read_of(known), "0000:21:00.0")) == 12  # 32 GT/s x4
     assert topology(known, Wanted()).notes == ()
+    assert gigabytes(element(read_of(known, Wanted(invent=True)), "ffff:ff:01.0")) == 12
     # where it is not told, the fastest below stands for it, and that is said
     assert gigabytes(element(read_of(plan), "0000:21:00.0")) == 24  # 16 GT/s x16
     assert "(inference)" in topology(plan, Wanted()).notes[0]
@@ -115,6 +117,19 @@ def test_two_functions_of_one_nic_are_one_to_nccl() -> None:
     plan = _with(a800_two_gpus(), "nic1", guest_address="0000:25:00.1")
 
     assert set(ways(read_of(plan))) == {"0000:23:00.0", "0000:24:00.0", "0000:25:00.0"}
+
+
+def test_neither_nvswitches_nor_companions_are_in_it() -> None:
+    plan = _with(a800_two_gpus(), "gpu1", kind=Kind.NVSWITCH, class_code="0x068000")
+    plan = _with(plan, "nic1", kind=Kind.COMPANION)
+
+    assert set(ways(read_of(plan))) == {"0000:23:00.0", "0000:25:00.0"}
+
+
+def test_a_function_without_a_cell_has_that_of_its_expander() -> None:
+    plan = _with(a800_four_gpus_on_two_nodes(), "gpu2", cell=None, switch=None)
+
+    assert ways(read_of(plan))["0000:43:00.0"].numaid == "1"
 
 
 def test_links_are_spelt_as_every_nccl_knows_them() -> None:

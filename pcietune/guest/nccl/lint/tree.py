@@ -6,7 +6,6 @@ Source: NCCL 2.30, xmlLoadSub in src/graph/xml.cc.
 from pcietune.errors import quoted
 from pcietune.guest.nccl.dialect import (
     ATTRIBUTES,
-    MOST_CHILDREN,
     MOST_ELEMENTS,
     VERSIONS,
     Library,
@@ -68,8 +67,6 @@ class _Reader:
             self._begin(node)
         else:
             parent.children.append(node)
-            if len(parent.children) > MOST_CHILDREN:
-                return self._stop(tag.offset, "too-many", f"more than {MOST_CHILDREN} in one")
         if tag.kind is TagKind.OPEN:
             self._open.append(node)
         return True
