@@ -1,7 +1,9 @@
 """What libvirt makes of a planned domain is what was planned."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 import pytest
 from guest.libvirt import edges
 from guest.libvirt.virsh import Device, Native, Virsh, without_kvm
@@ -184,9 +186,31 @@ def test_ovmf_is_found_without_secure_boot_and_told_the_window(virsh: Virsh) -> 
     assert native.values("-fw_cfg") == [
         f"name=opt/ovmf/X-PciMmio64Mb,string={plan.budget.memory_64_mib}"
     ]
-    (code, _vars) = [each for each in native.values("-blockdev") if '"filename"' in each]
-    assert "OVMF_CODE" in code
-    assert "secboot" not in code
+    used = " ".join(native.values("-blockdev"))
+    (features,) = [
+        each.features for each in _firmwares() if each.mapping.executable.filename in used
+    ]
+    assert "secure-boot" not in features
+
+
+class _File(msgspec.Struct):
+    filename: str
+
+
+class _Mapping(msgspec.Struct):
+    executable: _File
+
+
+class _Firmware(msgspec.Struct):
+    """How a package describes a firmware (docs/interop/firmware.json of QEMU)."""
+
+    mapping: _Mapping
+    features: list[str]
+
+
+def _firmwares() -> list[_Firmware]:
+    paths = Path("/usr/share/qemu/firmware").glob("*edk2-x86_64*.json")
+    return [msgspec.json.decode(each.read_bytes(), type=_Firmware) for each in paths]
 
 
 def test_disks_are_put_where_they_move_no_planned_address(virsh: Virsh) -> None:

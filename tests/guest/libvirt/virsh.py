@@ -64,6 +64,7 @@ class Virsh:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._answers: dict[str, subprocess.CompletedProcess[str]] = {}
         self._as_nobody: list[str] = []
         if os.geteuid() == 0:
             os.chown(folder, int(_NOBODY), int(_NOBODY))
@@ -77,7 +78,7 @@ class Virsh:
         Raises:
             AssertionError: libvirt refuses it.
         """
-        run = self._to_native(xml)
+        run = self._answer(xml)
         assert run.returncode == 0, run.stderr
         words = shlex.split(run.stdout)
         (program,) = [n for n, word in enumerate(words) if word.endswith("/qemu-system-x86_64")]
@@ -85,9 +86,14 @@ class Virsh:
 
     def refusal(self, xml: str) -> str:
         """Return what libvirt says of a domain that it refuses."""
-        run = self._to_native(xml)
+        run = self._answer(xml)
         assert run.returncode == 1, run.stdout
         return run.stderr
+
+    def _answer(self, xml: str) -> subprocess.CompletedProcess[str]:
+        if xml not in self._answers:
+            self._answers[xml] = self._to_native(xml)
+        return self._answers[xml]
 
     def _to_native(self, xml: str) -> subprocess.CompletedProcess[str]:
         path = self._folder / "domain.xml"
