@@ -1,5 +1,6 @@
 """``pcietune guest check`` as its users run it, in a VM or on a recording made there."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,8 @@ from cli.as_process import finish, python, start
 from cli.in_process import Pcietune
 from guest.check.vm import Vm, vm_of
 from guest.plans import a800_two_gpus
+from trees.config import ConfigBuilder
+from trees.function import root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
 
@@ -35,7 +38,14 @@ def test_a_vm_as_planned_exits_0_and_says_so_first(pcietune: Pcietune, tmp_path:
 
     assert (run.exit_code, run.stderr) == (0, "")
     assert run.stdout.splitlines()[0].startswith("pass  vm0 is as planned: ")
-    assert "pass  gpu0: address, id, class, ports above, BARs, NUMA node, link" in run.stdout
+    assert "pass  gpu0, gpu1: address, id, class, ports above, BARs, NUMA node, link" in run.stdout
+
+
+def test_what_no_vm_shows_is_not_claimed(pcietune: Pcietune, tmp_path: Path) -> None:
+    run = pcietune("guest", "check", _plan(tmp_path), "--from", _vm(tmp_path, vm_of(PLAN)))
+
+    assert "note  of one id, and not told apart here: gpu0, gpu1; nic0, nic1; " in run.stdout
+    assert "DirectTrans cannot be seen from here: pcietune audit on the host" in run.stdout
 
 
 def test_a_difference_exits_3_and_is_named_before_all_that_passes(
@@ -161,3 +171,17 @@ def test_a_topology_file_that_the_environment_names_in_vain_differs(tmp_path: Pa
 
     assert code in {3, 5}
     assert "named by NCCL_TOPO_FILE, and No such file or directory" in stdout
+
+
+def test_a_host_with_qemus_root_ports_is_a_host_all_the_same(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    """So are hosts inside of a VM, whose switches are no x3130."""
+    path = "0000:20:01.0/00.0/00.0/00.0"
+    given = msgspec.structs.replace(PLAN.functions[0], path=path)
+    plan = msgspec.structs.replace(PLAN, functions=[given])
+    root = replace(root_port("0000:20:01.0"), config=ConfigBuilder("1b36:000c", 0x060400))
+    one_switch(tmp_path / "host", instead=[root])
+
+    run = pcietune("guest", "check", _plan(tmp_path, plan), "--from", tmp_path / "host")
+    assert run.exit_code == 4

@@ -15,6 +15,7 @@ from pcietune.guest.check.shared_switches import check_switches
 from pcietune.guest.check.topology_file import TopologyFile, check_topology, note_without_file
 from pcietune.guest.check.unplanned import check_unplanned
 from pcietune.guest.check.windows import check_bars
+from pcietune.guest.kinds import Kind
 from pcietune.guest.plan import Plan
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
@@ -57,6 +58,7 @@ def check(plan: Plan, host: HostAccess, topology: TopologyFile | None = None) ->
         *notes_on_ats(plan, matched, host),
         *narrow_links(plan, matched, host),
         *_alike(plan, matched),
+        *_of_the_host(plan),
         *(note_without_file(plan) if topology is None and not host.recorded else ()),
     ]
     return Checked(plan.machine.name, tuple(rows), tuple(notes))
@@ -68,14 +70,23 @@ def _nothing_there(plan: Plan, matched: Mapping[str, PciFunction]) -> Iterable[s
 
 
 def _alike(plan: Plan, matched: Mapping[str, PciFunction]) -> Iterable[str]:
-    """Yield which functions cannot be told from each other, whatever is below their ports."""
+    """Yield which functions cannot be told from each other."""
     by_id: dict[str, list[str]] = {}
     for passed in plan.functions:
         if passed.name in matched:
             by_id.setdefault(passed.id, []).append(passed.name)
-    for names in by_id.values():
-        if len(names) > 1:
-            yield (
-                f"{', '.join(names)} are of one id: which of the host's each one is cannot be seen "
-                "from here; compare serial numbers (nvidia-smi, mstflint) if in doubt"
-            )
+    alike = [", ".join(names) for names in by_id.values() if len(names) > 1]
+    if alike:
+        yield (
+            f"of one id, and not told apart here: {'; '.join(alike)}; which of the host's each is, "
+            "serial numbers tell (nvidia-smi, mstflint)"
+        )
+
+
+def _of_the_host(plan: Plan) -> Iterable[str]:
+    """Yield what decides on the bandwidth of GPUDirect RDMA, and no VM shows."""
+    if {Kind.GPU, Kind.NIC} <= {passed.kind for passed in plan.functions}:
+        yield (
+            "whether ATS is on and its host's ports have DirectTrans cannot be seen from here: "
+            "pcietune audit on the host"
+        )

@@ -54,8 +54,12 @@ def _by_cause(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _passes(rows: Iterable[Row]) -> Iterator[str]:
-    subjects: dict[str, list[Row]] = {}
+    """Yield of what subjects which aspects pass, those of whom the same does in one line."""
+    aspects: dict[str, list[str]] = {}
     for row in rows:
-        subjects.setdefault(row.subject, []).append(row)
-    for subject, members in subjects.items():
-        yield f"pass  {subject}: {', '.join(row.aspect for row in members)}"
+        aspects.setdefault(row.subject, []).append(row.aspect)
+    subjects: dict[str, list[str]] = {}
+    for subject, several in aspects.items():
+        subjects.setdefault(", ".join(several), []).append(subject)
+    for passing, members in subjects.items():
+        yield f"pass  {', '.join(members)}: {passing}"

@@ -65,9 +65,7 @@ def test_a_vm_with_nothing_of_the_plan_is_called_another(tmp_path: Path) -> None
 
     assert [row.found for row in result.of(Verdict.DIFFERS)] == [None] * 4
     assert "nor are the ports above it (rp0, up0, dp0)" in why(result, "gpu0", Aspect.ADDRESS)
-    assert result.notes == (
-        "nothing of the plan is here: is this another VM, or are its devices not passed yet?",
-    )
+    assert result.notes[0].startswith("nothing of the plan is here: is this another VM")
 
 
 def test_a_function_that_was_to_be_on_pcie_0_is_looked_for_on_the_host(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def vm_of(plan: Plan) -> Vm:
         Function("0000:00:01.0", ConfigBuilder("1af4:1041", 0x020000)),  # virtio
         Function("0000:00:02.0", ConfigBuilder("1234:1111", 0x030000)),  # QEMU's VGA
     ]
-    nodes_of = {bridge.name: bridge.cell for bridge in plan.bridges}
+    nodes_of: dict[str, int | None] = {"pcie.0": None}
     for bridge in plan.bridges:
         nodes_of[bridge.name] = bridge.cell if bridge.cell is not None else nodes_of[bridge.parent]
         functions.append(_bridge(plan, bridge, nodes_of[bridge.name]))
