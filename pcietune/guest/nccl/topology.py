@@ -109,7 +109,8 @@ def _uplink(
     ]
     if not known:
         notes.append(
-            f"the switch {switch.bus_id}: no link below it is known: it has what NCCL takes for such"
+            f"the switch {switch.bus_id}: no link below it is known: it has the one that NCCL"
+            " takes for such"
         )
         return ("link_speed", FALLBACK_SPEED), ("link_width", str(FALLBACK_WIDTH))
     speed, width, like = max(known, key=lambda each: bandwidth(each[0], each[1]))

@@ -212,7 +212,9 @@ def test_nothing_belongs_into_what_nccl_reads_nothing_in() -> None:
     assert _only(text).advice == "remove it"
 
 
-@pytest.mark.parametrize("end", ["<system", '<system version="1', "<system version=", "<!-- "])
+@pytest.mark.parametrize(
+    "end", ["<system", '<system version="1', '<system version="1"', "<system version=", "<!-- "]
+)
 def test_a_file_that_ends_too_early_is_told(end: str) -> None:
     with pytest.raises(RefusedError):
         read(end)

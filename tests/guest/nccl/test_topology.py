@@ -14,6 +14,7 @@ from guest.plans import (
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.guest.kinds import Kind
+from pcietune.guest.nccl.bus_id import nic_bus_id
 from pcietune.guest.nccl.dialect import Library
 from pcietune.guest.nccl.topology import topology
 from pcietune.guest.nccl.wanted import Wanted, parse_addresses, parse_cpu
@@ -119,6 +120,49 @@ def test_two_functions_of_one_nic_are_one_to_nccl() -> None:
     assert set(ways(read_of(plan))) == {"0000:23:00.0", "0000:24:00.0", "0000:25:00.0"}
 
 
+@pytest.mark.parametrize(
+    ("address", "merged", "kept"),
+    [
+        ("0000:05:00.0", "0000:05:00.0", "0000:05:00.0"),
+        ("0000:05:00.3", "0000:05:00.0", "0000:05:00.0"),
+        ("0000:05:1f.7", "0000:05:00.0", "0000:05:1f.0"),
+        ("0000:00:09.0", "0000:00:00.0", "0000:00:09.0"),
+    ],
+)
+def test_a_nics_id_is_rounded_as_nccl_does(address: str, merged: str, kept: str) -> None:
+    nic = PciAddress.parse(address)
+
+    assert nic_bus_id(nic, merge_vfs=True) == merged
+    assert nic_bus_id(nic, merge_vfs=False) == kept
+
+
+def test_siblings_are_in_the_order_of_their_ids() -> None:
+    plan = a800_two_gpus()
+    backwards = msgspec.structs.replace(plan, functions=plan.functions[::-1])
+
+    assert text_of(backwards) == text_of(plan)
+
+
+def test_a_switchs_link_that_is_not_told_is_at_least_the_fastest_below() -> None:
+    plan = _with(a800_two_gpus(), "gpu1", link_speed="32.0 GT/s PCIe")
+
+    assert gigabytes(element(read_of(plan), "0000:21:00.0")) == 48  # 32 GT/s x16
+
+
+def test_a_switch_below_a_switch_is_below_it_in_the_file() -> None:
+    plan = a800_four_gpus_on_two_nodes()
+    bridges = [
+        msgspec.structs.replace(each, parent="dp0") if each.name == "rp1" else each
+        for each in plan.bridges
+    ]
+    nested = msgspec.structs.replace(plan, bridges=bridges, cells=plan.cells[:1])
+    found = ways(read_of(nested))
+
+    assert found["0000:43:00.0"].switches == ("0000:41:00.0", "0000:21:00.0")
+    assert path_type(found["0000:43:00.0"], found["0000:44:00.0"]) == "PIX"
+    assert path_type(found["0000:43:00.0"], found["0000:25:00.0"]) == "PXB"
+
+
 def test_neither_nvswitches_nor_companions_are_in_it() -> None:
     plan = _with(a800_two_gpus(), "gpu1", kind=Kind.NVSWITCH, class_code="0x068000")
     plan = _with(plan, "nic1", kind=Kind.COMPANION)
@@ -157,7 +201,7 @@ def test_a_function_whose_node_is_not_known_is_put_where_nccl_puts_it() -> None:
 
 
 def test_the_only_cell_is_that_of_all() -> None:
-    plan = _alone(two_gpus_on_ports(), cell=None)
+    plan = _alone(two_gpus_on_ports(), cell=None, parent="pcie.0")
 
     assert {each.numaid for each in ways(read_of(plan)).values()} == {"0"}
 
