@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcietune.cli.options import DomainOption, FromOption, VmPlanOption
+from pcietune.cli.options import (
+    DomainOption,
+    FromOption,
+    JsonOption,
+    Mode,
+    ModeOption,
+    ProfileOption,
+    VmPlanOption,
+)
 
 if TYPE_CHECKING:
     from pcietune.host.sysfs import SysfsHost
@@ -13,7 +21,7 @@ if TYPE_CHECKING:
     from pcietune.model.vm_start import BeforeStart
 
 
-def before_start(
+def before_start(  # noqa: PLR0913 -- one parameter per option
     addresses: Annotated[
         list[str] | None,
         typer.Argument(
@@ -24,7 +32,10 @@ def before_start(
     domain: DomainOption = None,
     source: FromOption = None,
     *,
+    profile: ProfileOption = None,
+    mode: ModeOption = None,
     vm: Annotated[str | None, typer.Option("--vm", metavar="NAME", help="The VM's name.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Judge the functions of a VM that is about to start, as audit does.
 
@@ -38,30 +49,33 @@ def before_start(
     """
     from pcietune.cli import show
     from pcietune.cli.vms_functions import Named, vms_functions
-    from pcietune.errors import PcietuneError
+    from pcietune.errors import ExitCode, PcietuneError
     from pcietune.host.journal import JOURNAL, send
     from pcietune.host.source import open_host
     from pcietune.report.vm_start import vm_start_entries, vm_start_lines
+    from pcietune.report.vm_start_document import vm_start_document
 
     try:
         with open_host(source) as host:
             named = Named(addresses or (), plan, domain)
-            found = _judge(host, vms_functions(named, host.functions()))
+            found = _judge(host, vms_functions(named, host.functions()), profile, mode)
     except PcietuneError as error:
         show.end([error], error.exit_code)
-    lines = list(vm_start_lines(found))
     if not source:
         send(vm_start_entries(found, vm), JOURNAL)
-    if found.refuses:
-        for line in lines:
+    if as_json:
+        show.document(vm_start_document(found, vm))
+    elif found.refuses:
+        for line in vm_start_lines(found):
             show.note(line)
-        show.end(found.errors, found.exit_code)
-    show.lines(lines)
-    for failure in found.errors:
-        show.error(failure)
+    else:
+        show.lines(vm_start_lines(found))
+    show.end(found.errors, found.exit_code if found.refuses else ExitCode.OK)
 
 
-def _judge(host: "SysfsHost", functions: "Sequence[PciFunction]") -> "BeforeStart":
+def _judge(
+    host: "SysfsHost", functions: "Sequence[PciFunction]", profile: str | None, mode: Mode | None
+) -> "BeforeStart":
     """Judge the host, and return what concerns the functions.
 
     Raises:
@@ -71,6 +85,7 @@ def _judge(host: "SysfsHost", functions: "Sequence[PciFunction]") -> "BeforeStar
     from pcietune.cli.judging import Request, collecting, judge
     from pcietune.host.off_switch import why_switched_off
     from pcietune.host.settings_file import load_settings
+    from pcietune.model.profile import ModeName
     from pcietune.model.severity import Severity
     from pcietune.model.vm_start import BeforeStart
     from pcietune.report.outcome import Outcome
@@ -82,7 +97,7 @@ def _judge(host: "SysfsHost", functions: "Sequence[PciFunction]") -> "BeforeStar
         return BeforeStart(functions, (), (), policy, disabled)
     outcome = Outcome()
     with collecting(outcome):
-        judge(host, Request(), outcome)
+        judge(host, Request(profile, None if mode is None else ModeName(mode)), outcome)
     findings = () if outcome.audit is None else outcome.audit.findings
     counting = (Severity.ERROR, Severity.WARNING)
     against = [

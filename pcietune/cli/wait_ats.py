@@ -42,7 +42,7 @@ def wait_ats(  # noqa: PLR0913 -- one parameter per option
 ) -> None:
     """Wait until a VM has opened its functions, and see whether their ATS really is on.
 
-    The kernel turns ATS on when VFIO gives a function to a VM, and never before; so only then its
+    The kernel decides anew on ATS when VFIO attaches a function to a VM's memory; so only then its
     register says whether GPUDirect RDMA goes straight across the switch. Nothing is written to any
     device. Exits 0 if ATS is on in each that has it, 3 if it is off or not open in one. Examples:
 

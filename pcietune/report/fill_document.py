@@ -50,7 +50,7 @@ def document(outcome: Outcome, exit_code: int) -> Document:
         unattended=outcome.unattended,
         channels=_channels(outcome),
         protected=_protected(outcome.protection),
-        findings=[_finding(finding) for finding in findings],
+        findings=[finding_document(finding) for finding in findings],
         writes=write_documents(outcome),
         deferred=deferred_documents(outcome),
         residual=residual_documents(outcome),
@@ -124,7 +124,8 @@ def _value(value: Value) -> ValueDocument:
     return ValueDocument(text=value.text, value=value.value, bits=bits)
 
 
-def _finding(finding: Finding) -> FindingDocument:
+def finding_document(finding: Finding) -> FindingDocument:
+    """Return a finding as documents have it."""
     subject, remedy = finding.subject, finding.remedy
     return FindingDocument(
         id=finding.id,

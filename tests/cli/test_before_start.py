@@ -1,5 +1,6 @@
 """``pcietune vfio before-start``: what stands against a VM's start, and when that keeps it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,38 @@ def test_where_the_site_says_so_the_vm_does_not_start(pcietune: Pcietune, tree: 
     assert (run.exit_code, run.stdout) == (3, "")
     assert f"refused, as vm-start of the settings says: {GPU}, {NIC}" in run.stderr
     assert f"port.nic-side.DirectTrans: {NIC_PORT}: " in run.stderr
+
+
+@pytest.mark.parametrize(("policy", "code"), [("refuse", 3), ("tell", 0)])
+def test_the_document_is_the_same_whatever_the_site_says_but_for_that(
+    pcietune: Pcietune, tree: TreeHost, policy: str, code: int
+) -> None:
+    say(tree, f"vm-start: {policy}")
+    set_word(tree, NIC_PORT, 0x001D)
+
+    run = pcietune("vfio", "before-start", NIC, "--vm", "vm0", "--json", "--from", tree.root)
+
+    document = json.loads(run.stdout)
+    assert run.exit_code == code
+    assert (document["schema"], document["vm"], document["exit"]) == (1, "vm0", code)
+    assert (document["policy"], document["refuses"]) == (policy, bool(code))
+    assert [each["address"] for each in document["functions"]] == [NIC]
+    against = {(each["id"], each["subject"]["address"]) for each in document["against"]}
+    assert ("port.nic-side.DirectTrans", NIC_PORT) in against
+    assert (document["disabled"], document["errors"]) == (None, [])
+
+
+def test_a_typed_mode_and_profile_judge_a_host_without_settings(
+    pcietune: Pcietune, tree: TreeHost
+) -> None:
+    (tree.root / SETTINGS).unlink()
+
+    run = pcietune(
+        *("vfio", "before-start", NIC, "--mode", "vm", "--profile", "gpu-rdma"),
+        *("--from", tree.root),
+    )
+
+    assert (run.exit_code, run.stdout) == (0, f"may start: {NIC}\n")
 
 
 def test_what_stands_against_another_vms_functions_keeps_none(
