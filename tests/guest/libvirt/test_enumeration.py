@@ -12,6 +12,7 @@ from guest.plans import (
     two_gpus_on_ports,
 )
 from guest.qemu.running import Qemu
+from msgspec.structs import replace
 
 from pcietune.guest.libvirt.domain import domain_xml
 from pcietune.guest.plan import Plan
@@ -34,10 +35,20 @@ def test_devices_get_the_planned_addresses_beside_as_many_others_as_is_told(
     virsh: Virsh, made: Callable[[], Plan], further: int
 ) -> None:
     plan = made()
-    planned = {f"ua-{each.name}": each.address for each in plan.bridges}
-    planned |= {f"ua-{each.name}": each.guest_address for each in plan.functions}
+    planned = _planned(plan)
 
     with started(_native(virsh, plan, further), len(plan.cells)) as qemu:
+        assert qemu.wait_for(_ours, planned) == planned
+
+
+def test_indexes_of_controllers_move_no_address(virsh: Virsh) -> None:
+    plan = a800_two_gpus()
+    above, ports = plan.bridges[:3], plan.bridges[3:]
+    planned = _planned(plan)
+
+    otherwise = replace(plan, bridges=[*above, *reversed(ports)])
+
+    with started(_native(virsh, otherwise, 0), len(plan.cells)) as qemu:
         assert qemu.wait_for(_ours, planned) == planned
 
 
@@ -55,3 +66,8 @@ def test_one_more_takes_a_planned_bus_number(virsh: Virsh) -> None:
 
 def _ours(qemu: Qemu) -> dict[str, str]:
     return {name: at for name, at in addresses(qemu).items() if name.startswith("ua-")}
+
+
+def _planned(plan: Plan) -> dict[str, str]:
+    bridges = {f"ua-{each.name}": each.address for each in plan.bridges}
+    return bridges | {f"ua-{each.name}": each.guest_address for each in plan.functions}
