@@ -60,7 +60,7 @@ def fragment_xml(plan: Plan, first_index: int) -> list[str]:
     content = (
         _made_of(plan),
         *_before_os(plan),
-        element("features").with_content(element("acpi")),
+        Comment("Your domain's features need <acpi/>, by which the VM is told of its NUMA nodes."),
         cpu(plan.cells),
         _devices(plan, whole=False, first_index=first_index),
         command_line(plan),

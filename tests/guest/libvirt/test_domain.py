@@ -110,7 +110,7 @@ def test_a_reader_is_told_what_a_clique_is_and_for_which_host_the_plan_is() -> N
 
 
 def test_a_reader_is_told_how_many_devices_move_no_bus_number() -> None:
-    assert "Add up to 31 disks and networks" in _text(a800_two_gpus())
+    assert "Add up to 31 disks and networks" in _text(a800_four_gpus_on_two_nodes())
     assert "added here moves the planned bus numbers" in _text(edges.without_nodes())
     bare = replace(a800_two_gpus(), bridges=[], functions=[])
     assert "Add up to 255 disks and networks" in _text(bare)
