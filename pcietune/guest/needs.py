@@ -11,10 +11,12 @@ from pcietune.guest.plan import Plan
 _QEMU = re.compile(r"(\d{1,3})\.(\d{1,3})")
 _OLDEST = (7, 2)
 _IOMMUFD = (9, 0)  # -object iommufd, and vfio-pci's property
-_CLIQUE_ELSEWHERE = (8, 1)  # commit f6b30c1984f7: at d4h where MSI-X is at c8h
+_CLIQUE_BY_CHAIN = (8, 1)  # commit f6b30c1984f7: at d4h where MSI-X is at c8h
 _NVIDIA = "10de:"
 _DISPLAY = "0x03"
-_TURING = 0x1E00  # NVIDIA's Device IDs go up with its architectures (pci.ids); Volta's end at 1dff
+_FIRST_TURING = (
+    0x1E00  # NVIDIA's Device IDs go up with its architectures (pci.ids); Volta's end at 1dff
+)
 
 
 def check_needs(plan: Plan) -> None:
@@ -26,37 +28,34 @@ def check_needs(plan: Plan) -> None:
     qemu = _version(plan.machine.qemu)
     if plan.machine.backend is Backend.IOMMUFD and qemu < _IOMMUFD:
         raise BadInputError(
-            f"{plan.machine.name}: iommufd needs QEMU 9.0, and the plan is for {plan.machine.qemu}",
-            hint="plan it with --qemu 9.0, or without --iommufd",
+            f"QEMU {plan.machine.qemu} knows no iommufd, which came with 9.0",
+            hint="plan it without --iommufd, or with --qemu 9.0",
         )
     clique = [each for each in plan.functions if each.clique is not None]
     if clique:
-        _check_clique(plan, clique, qemu)
+        _check_clique(clique, plan.machine.qemu, has_place=qemu >= _CLIQUE_BY_CHAIN)
 
 
-def _check_clique(plan: Plan, clique: Sequence[Passed], qemu: tuple[int, int]) -> None:
+def _check_clique(clique: Sequence[Passed], qemu: str, *, has_place: bool) -> None:
     """Refuse what QEMU refuses, or what no driver can make use of (hw/vfio/pci-quirks.c)."""
-    name, hint = plan.machine.name, "plan it without --clique"
-    for each in clique:
-        if not each.id.startswith(_NVIDIA) or not each.class_code.startswith(_DISPLAY):
-            raise BadInputError(
-                f"{name}: {each.name} ({each.id}, class {each.class_code}) is no GPU of NVIDIA,"
-                " and QEMU puts nothing else in a clique",
-                hint=hint,
-            )
-    if len(clique) < 2:
+    nvidia = [each for each in clique if each.id.startswith(_NVIDIA)]
+    display = [each for each in nvidia if each.class_code.startswith(_DISPLAY)]
+    if len(display) < 2 or len(display) != len(clique):
         raise BadInputError(
-            f"{name}: {clique[0].name} alone is in a clique, which is of two GPUs or more",
-            hint=hint,
+            f"a clique is of two NVIDIA GPUs or more, and this has {len(display)} of {len(clique)}",
+            hint="plan it without --clique",
         )
-    newer = [each for each in clique if int(each.id.removeprefix(_NVIDIA), 16) >= _TURING]
-    if newer and qemu < _CLIQUE_ELSEWHERE:
+    newer = next((each for each in display if _device_id(each) >= _FIRST_TURING), None)
+    if newer is not None and not has_place:
         raise BadInputError(
-            f"{name}: a clique of {newer[0].name} ({newer[0].id}) needs QEMU 8.1, and the plan is"
-            f" for {plan.machine.qemu}: Turing and later have MSI-X where older QEMU puts the"
-            " capability",
-            hint="plan it with --qemu 8.1, or without --clique",
+            f"QEMU {qemu} has no place for a clique in {newer.name} ({newer.id}): where it puts it,"
+            " Turing and later have MSI-X",
+            hint="plan it without --clique, or with --qemu 8.1",
         )
+
+
+def _device_id(function: Passed) -> int:
+    return int(function.id.removeprefix(_NVIDIA), 16)
 
 
 def _version(text: str) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from pcietune.guest.choice.nvlink import NvLink
 from pcietune.guest.kinds import NvSwitchModel
 from pcietune.guest.layout.budget import budget_of
 from pcietune.guest.layout.lay_out import Laid, lay_out
+from pcietune.guest.needs import check_needs
 from pcietune.guest.nvswitch.board import board_with_modules
 from pcietune.guest.nvswitch.notes import plan_notes
 from pcietune.guest.nvswitch.recognise import board_of, nvswitches
@@ -47,7 +48,7 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
     stock = take_stock(host, audited, beside, wish)
     nvlink = _nvlink(audited, stock, wish)
     choice = choose(stock, wish, nvlink)
-    told = list(of_the_vm(choice, wish, host.platform().release))
+    told = list(of_the_vm(wish, host.platform().release))
     cells = cells_for(choice.chosen, host.numa_nodes(), wish, stock.gpus_by_node())
     laid = lay_out(choice.chosen, cells.cells, wish)
     platform = host.platform()
@@ -74,6 +75,7 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
         reasons=list(choice.reasons),
         warnings=[*choice.warnings, *told, *cells.warnings, *laid.warnings],
     )
+    check_needs(plan)
     plan.pairs.extend(expect_pairs(host, audited.fabric, plan))
     return plan
 
