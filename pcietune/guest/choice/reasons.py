@@ -72,14 +72,21 @@ def _nics(stock: Stock, choice: Choice) -> Iterator[str]:
     alone = [gpu for gpu in choice.gpus if gpu.place not in with_nics]
     if alone and not choice.nics:
         yield f"no NIC is below a switch of {named(alone)}: --nics gives one from elsewhere"
+    told: dict[str, list[Offer]] = {}
     for nic in choice.nics:
-        physical = nic.chosen.state.physical_function
-        owner = None if physical is None else stock.owner(physical)
-        near = [gpu for gpu in choice.gpus if gpu.switch is not None and gpu.switch == nic.switch]
-        where = f"below the switch of {named(near)}" if near else "below no switch of its GPUs"
-        if owner is None:
-            yield f"{nic.address}: {where}"
-            continue
-        others = [gpu for gpu in stock.gpus if gpu.place == nic.place and gpu not in choice.gpus]
-        need = f", which {named(others)} may need, too" if others else ""
-        yield f"{nic.address}: {where}, a VF of {owner.address}{need}"
+        told.setdefault(_nic(stock, choice, nic), []).append(nic)
+    for text, nics in told.items():
+        yield f"{named(nics)}: {text}"
+
+
+def _nic(stock: Stock, choice: Choice, nic: Offer) -> str:
+    """Return why a NIC or VF was chosen."""
+    near = [gpu for gpu in choice.gpus if gpu.switch is not None and gpu.switch == nic.switch]
+    where = f"below the switch of {named(near)}" if near else "below no switch of its GPUs"
+    physical = nic.chosen.state.physical_function
+    owner = None if physical is None else stock.owner(physical)
+    if owner is None:
+        return where
+    others = [gpu for gpu in stock.gpus if gpu.place == nic.place and gpu not in choice.gpus]
+    need = f", which {named(others)} may need, too" if others else ""
+    return f"{where}, a VF of {owner.address}{need}"

@@ -1,12 +1,14 @@
 """What to say where a host cannot give what is wanted, with the nearest that it can."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from pcietune.errors import BadInputError
 from pcietune.guest.choice.nics import Picked
 from pcietune.guest.choice.told import by_reason, counted, named, or_unless
 from pcietune.guest.stock.offer import Card, Offer, Stock
 from pcietune.guest.stock.refusals import ONLY_VFS
+
+_TORN = "its IOMMU group would be torn apart"
 
 
 def too_few_gpus(
@@ -65,31 +67,39 @@ def no_partition(free: Collection[Offer], wanted: int, sizes: Sequence[int]) -> 
 def too_few_nics(stock: Stock, picked: Picked) -> BadInputError:
     """Return what to say of NICs that the VM should have, and the host cannot give."""
     why = "; ".join(f"{card.whole.address}: {_why(card)}" for card in picked.short)
-    without = f"--nics {picked.cards} does with fewer"
-    lacking = next((card for card in picked.short if _needs_vfs(card)), None)
     return BadInputError(
         f"the VM should have {counted(picked.wanted, 'NIC')}, and the host can give"
         f" {picked.cards} near to its GPUs" + (f"; {why}" if why else ""),
-        hint=or_unless(without, (card.whole for card in picked.short))
-        if lacking is None
-        else f"{_switch_on(stock, lacking)}, or {without}",
+        hint="; ".join(_ways(stock, picked)),
     )
+
+
+def _ways(stock: Stock, picked: Picked) -> Iterator[str]:
+    """Yield what could be done instead."""
+    lacking = next((c for c in picked.short if _needs_vfs(c) and c.total_vfs != 0), None)
+    if lacking is not None:
+        yield _switch_on(stock, lacking)
+    if any(not card.whole.why_not and not card.whole.mates for card in picked.short):
+        yield f"--nics {picked.wanted} takes whole ones from the other GPUs"
+    yield or_unless(f"--nics {picked.cards} does with fewer", (card.whole for card in picked.short))
 
 
 def _why(card: Card) -> str:
     """Return why a VM gets nothing of a card."""
     if card.has_vfs:
         kept = by_reason(vf for port in card.ports for vf in port)
-        return f"none of its VFs can be given: {kept}" if kept else "its VFs share IOMMU groups"
-    if _needs_vfs(card):
-        return "it is shared, and its VFs are off"
-    return "; ".join(card.whole.why_not) or "its IOMMU group would be torn apart"
+        return f"none of its VFs can be given: {kept}" if kept else _TORN
+    if not _needs_vfs(card):
+        return "; ".join(card.whole.why_not)
+    if card.whole.mates:
+        return _TORN
+    are = "and it has none" if card.total_vfs == 0 else "and those are off"
+    return f"only a VF of it can be given, {are}"
 
 
 def _needs_vfs(card: Card) -> bool:
-    """Return whether a VF of it would do, and there is none."""
-    others = [why for why in card.whole.why_not if why != ONLY_VFS]
-    return not card.has_vfs and not others and card.total_vfs != 0
+    """Return whether nothing but that keeps it from the VM that it has no VFs."""
+    return not card.has_vfs and all(why == ONLY_VFS for why in card.whole.why_not)
 
 
 def _switch_on(stock: Stock, card: Card) -> str:

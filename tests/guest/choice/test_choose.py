@@ -146,12 +146,37 @@ def test_both_gpus_of_a_switch_get_one_vf_where_vfs_are_on() -> None:
 def test_a_shared_nic_without_vfs_is_answered_with_the_command_that_makes_them() -> None:
     stock = stock_of([Switch(gpus=2, nics=1)])
 
-    with pytest.raises(
-        BadInputError, match=r"0000:15:00\.0: it is shared, and its VFs are off"
-    ) as e:
+    with pytest.raises(BadInputError, match="only a VF of it can be given, and those are") as e:
         chosen(stock, 1)
 
-    assert "echo 2 > /sys/bus/pci/devices/0000:15:00.0/sriov_numvfs" in e.value.hint
+    assert "echo 2 > /sys/bus/pci/devices/0000:15:00.0/sriov_numvfs; --nics 1 " in e.value.hint
+
+
+def test_a_shared_nic_that_has_no_vfs_can_be_taken_whole_on_request() -> None:
+    stock = stock_of([Switch(gpus=2, nics=1)], total_vfs=0)
+
+    with pytest.raises(BadInputError, match="only a VF of it can be given, and it has none") as e:
+        chosen(stock, 1)
+
+    assert e.value.hint.startswith("--nics 1 takes whole ones from the other GPUs")
+    assert addresses(chosen(stock, 1, nics=1).nics) == [address(0, 2)]
+
+
+def test_a_nic_whose_vfs_others_have_is_answered_with_who_has_them() -> None:
+    stock = stock_of([Switch(gpus=2, nics=1, vfs=1)])
+    (vf,) = stock.cards[0].ports[0]
+
+    with pytest.raises(BadInputError, match=r"15:00\.1: another VM has it"):
+        chosen(without(stock, [vf.address]), 1)
+
+
+def test_a_nic_whose_group_would_be_torn_apart_is_not_picked() -> None:
+    stock = stock_of([Switch(gpus=1, nics=2)])
+    torn = replace(stock.cards[0].whole, mates=frozenset({stock.cards[1].whole.address}))
+    cards = (replace(stock.cards[0], whole=torn), stock.cards[1])
+
+    with pytest.raises(BadInputError, match="its IOMMU group would be torn apart"):
+        chosen(replace(stock, cards=cards), 1)
 
 
 def test_all_gpus_of_a_switch_get_its_only_nic_whole() -> None:
