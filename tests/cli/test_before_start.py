@@ -13,7 +13,9 @@ from tune.judged import GPU, NIC, NIC_PORT
 from tune.vm_start import function
 
 from pcietune.errors import BadInputError, ExitCode
+from pcietune.model.finding import Finding, State, Subject, Value
 from pcietune.model.settings import VmStart
+from pcietune.model.severity import Severity
 from pcietune.model.vm_start import BeforeStart
 from pcietune.report.vm_start import vm_start_entries, vm_start_lines
 
@@ -171,6 +173,27 @@ def test_this_machine_is_judged_where_no_other_is_named(pcietune: Pcietune, tmp_
     run = pcietune("vfio", "before-start", "--domain", tmp_path / "vm.xml", "--vm", "vm0")
 
     assert (run.exit_code, run.stdout) == (0, "the VM has no PCI function of this host\n")
+
+
+def test_a_warning_alone_keeps_no_vm(tree: TreeHost) -> None:
+    nic = function(tree, NIC)
+    warning = Finding(
+        "link.width",
+        Subject.of(nic),
+        Severity.WARNING,
+        State.FAIL,
+        Value("x8"),
+        Value("x16"),
+        "it trained down",
+    )
+    found = BeforeStart([nic], (warning,), (), VmStart.REFUSE)
+
+    assert not found.refuses
+    assert list(vm_start_lines(found)) == [
+        f"may start, but not all is as it should be: {NIC}",
+        f"warning  link.width: {NIC}: it trained down (found x8, wanted x16)",
+    ]
+    assert [entry["PRIORITY"] for entry in vm_start_entries(found, "vm0")] == ["4"]
 
 
 def test_the_journal_is_told_what_stands_against_a_vm_by_name(tree: TreeHost) -> None:

@@ -117,6 +117,20 @@ def test_by_default_a_vm_has_the_share_of_its_gpus() -> None:
     assert cell.memory_mib == 1024 * 1024 * 9 // 10 // 2  # a tenth is the host's
 
 
+def test_of_a_node_without_gpus_a_vm_has_the_share_of_one_as_on_the_others() -> None:
+    nodes = {0: node(0), 1: node(1)}
+
+    cells = cells_for([*gpus(0), chosen(Kind.NIC, 1)], nodes, Wish(), {0: 8}).cells
+
+    assert [len(cell.host_cpus) for cell in cells] == [8, 8]  # of 64 each
+
+
+def test_a_vm_has_no_more_than_all_of_a_node() -> None:
+    [cell] = cells_for(gpus(0, 0), {0: node(0)}, Wish(), {}).cells  # GPUs nobody counted
+
+    assert len(cell.host_cpus) == 64
+
+
 def test_of_hugepages_a_vm_has_its_share_of_all() -> None:
     nodes = {0: node(0, pages={GIB: Hugepages(100, 100)})}
 
