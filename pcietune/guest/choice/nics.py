@@ -1,5 +1,6 @@
 """Picks the NICs that go with GPUs, nearest first."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -118,8 +119,15 @@ def _nearest(cards: Iterable[Card], gpus: Sequence[Offer]) -> list[Card]:
 
 
 def _in_turn(gpus: Sequence[Offer]) -> Iterator[Offer]:
-    while gpus:
-        yield from gpus
+    """Yield GPUs again and again, one of each switch before the second of any."""
+    counts: Counter[str] = Counter()
+    rows: list[tuple[int, Offer]] = []
+    for gpu in gpus:
+        rows.append((counts[gpu.place], gpu))
+        counts[gpu.place] += 1
+    ordered = [gpu for _, gpu in sorted(rows, key=lambda row: row[0])]
+    while ordered:
+        yield from ordered
 
 
 def _distance(card: Card, gpu: Offer | None) -> tuple[int, bool]:

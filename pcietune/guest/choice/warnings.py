@@ -60,7 +60,10 @@ def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
     if nvlink.board is None or len(choice.gpus) < 2:
         return
     if nvlink.model is NvSwitchModel.NONE:
-        yield "the VM does without NVLink: who has the NVSwitches says --nvswitch"
+        yield (
+            "the VM does without NVLink: to give it some, say who has the NVSwitches:"
+            " --nvswitch full, shared or host"
+        )
     elif nvlink.by_partition and choice.partition is None:
         yield f"NVLink is not planned: it is not known {LEARN_MODULES}"
     elif nvlink.model is NvSwitchModel.FULL and nvlink.board.generation is Generation.BLACKWELL:

@@ -194,6 +194,10 @@ def test_nics_of_a_number_are_the_nearest() -> None:
     assert addresses(choice.nics) == [address(2, 2), address(1, 1)]
 
 
+def test_fewer_nics_than_gpus_are_of_different_switches() -> None:
+    assert addresses(chosen(stock_of(A800), 4, nics=2).nics) == [address(0, 2), address(1, 2)]
+
+
 def test_more_nics_than_there_are_is_answered_with_how_many_there_are() -> None:
     with pytest.raises(BadInputError, match="9 NICs, and the host can give 8 ") as error:
         chosen(stock_of(A800), 8, nics=9)
