@@ -66,8 +66,8 @@ def xml_lines(item: Element | Comment, depth: int = 0) -> Iterator[str]:
     """
     indent = "  " * depth
     if isinstance(item, Comment):
-        # "--" would end a comment early: XML 1.0, section 2.5.
-        yield f"{indent}<!-- {_speakable(item.text).replace('--', '- -')} -->"
+        # No comment holds two of them: XML 1.0, section 2.5.
+        yield f"{indent}<!-- {re.sub('-(?=-)', '- ', _speakable(item.text))} -->"
         return
     attributes = "".join(f" {key}='{escaped(value)}'" for key, value in item.attributes)
     start = f"{indent}<{item.name}{attributes}"

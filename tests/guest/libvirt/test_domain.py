@@ -129,7 +129,7 @@ def test_what_the_plans_qemu_cannot_do_is_refused_whatever_libvirt_can() -> None
     older = replace(plan, machine=replace(plan.machine, qemu="7.2"))
 
     for written in (domain_xml, lambda each: fragment_xml(each, 1)):
-        with pytest.raises(BadInputError, match=r"needs QEMU 8\.1"):
+        with pytest.raises(BadInputError, match="clique"):
             written(older)
 
 
