@@ -6,7 +6,7 @@ from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.choose import choose
 from pcietune.guest.choice.nvlink import NvLink
 from pcietune.guest.kinds import NvSwitchModel
-from pcietune.guest.layout.budget import budget_of
+from pcietune.guest.layout.budget import budget_of, budget_warnings
 from pcietune.guest.layout.lay_out import Laid, lay_out
 from pcietune.guest.needs import check_needs
 from pcietune.guest.nvswitch.board import board_with_modules
@@ -51,6 +51,7 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
     told = list(of_the_vm(wish, host.platform().release))
     cells = cells_for(choice.chosen, host.numa_nodes(), wish, stock.gpus_by_node())
     laid = lay_out(choice.chosen, cells.cells, wish)
+    budget = budget_of(laid.bridges, laid.functions)
     platform = host.platform()
     plan = Plan(
         schema=SCHEMA,
@@ -69,11 +70,17 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
         cells=list(cells.cells),
         bridges=list(laid.bridges),
         functions=list(laid.functions),
-        budget=budget_of(laid.bridges, laid.functions),
+        budget=budget,
         pairs=[],
         nvswitch=_nvswitch(audited, wish, nvlink, choice, laid),
         reasons=list(choice.reasons),
-        warnings=[*choice.warnings, *told, *cells.warnings, *laid.warnings],
+        warnings=[
+            *choice.warnings,
+            *told,
+            *cells.warnings,
+            *laid.warnings,
+            *budget_warnings(budget),
+        ],
     )
     check_needs(plan)
     plan.pairs.extend(expect_pairs(host, audited.fabric, plan))

@@ -7,7 +7,7 @@ and both 2 MiB of other memory, aside for each port that takes hot-plug.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pcietune.guest.devices import Bridge, Passed
@@ -17,6 +17,7 @@ _BUSES = 256  # in the VM's only domain, of which pcie.0 has one
 _MIB = 1 << 20
 _GIB = 1 << 30
 _DEFAULT_64_MIB = 32 * 1024  # QEMU's own q35-pcihost.pci-hole64-size
+_SURE_32_MIB = 768  # q35's window begins at 3 GiB and ends below the chip set's own, at fc000000
 _ROOT = "pcie.0"
 
 
@@ -44,6 +45,31 @@ def budget_of(bridges: Sequence[Bridge], functions: Sequence[Passed]) -> Budget:
         memory_64_mib=max(_DEFAULT_64_MIB, _power_of_two(large.size + own) // _MIB),
         memory_32_mib=small.size // _MIB,
     )
+
+
+def budget_warnings(budget: Budget) -> Iterator[str]:
+    """Yield what may be too large for a VM."""
+    if budget.memory_32_mib > _SURE_32_MIB:
+        yield (
+            f"the BARs below 4 GiB need {budget.memory_32_mib} MiB there, and more than"
+            f" {_SURE_32_MIB} MiB may not be had: look in the VM for functions without addresses, or"
+            " give it fewer"
+        )
+
+
+def address_bits(budget: Budget, memory_mib: int) -> int:
+    """Return how many bits a physical address of the VM has.
+
+    OVMF begins the 64-bit window at a multiple of its size, behind the VM's memory
+    (OvmfPkg/Library/PlatformInitLib/MemDetect.c).
+
+    Args:
+        budget: The VM's.
+        memory_mib: Its memory.
+    """
+    window = budget.memory_64_mib * _MIB
+    memory_end = memory_mib * _MIB + 4 * _GIB  # at most: what is not below 4 GiB is above
+    return (-(-memory_end // window) * window + window - 1).bit_length()
 
 
 def _small(function: Passed) -> list[int]:

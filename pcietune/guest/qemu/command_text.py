@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
+from pcietune.guest.layout.budget import address_bits
 from pcietune.guest.number_list import number_list
 from pcietune.guest.plan import Plan
 
@@ -26,13 +27,14 @@ def _options(arguments: Sequence[str]) -> Iterator[str]:
             yield shlex.join(option)
             option = []
         option.append(argument)
-    if option:
-        yield shlex.join(option)
+    yield shlex.join(option)
 
 
 def _beside(plan: Plan) -> Iterator[str]:
     """Yield what is left to whoever starts the VM."""
     yield "Add disk, network and console: they may have slots 1 to f of pcie.0."
+    bits = address_bits(plan.budget, sum(cell.memory_mib for cell in plan.cells))
+    yield f"Its addresses have {bits} bits; /proc/cpuinfo tells how many the host's CPU has."
     for cell in plan.cells:
         if cell.host_cpus:
             yield (

@@ -33,3 +33,11 @@ def test_what_no_argument_says_is_told_in_comments() -> None:
     text = "\n".join(command_lines(a800_two_gpus(), ["-nodefaults"]))
 
     assert "#   0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7\n#   and QEMU's other threads to 0-7" in text
+
+
+def test_cpus_that_are_not_pinned_are_not_spoken_of() -> None:
+    plan = a800_two_gpus()
+
+    loose = replace(plan, cells=[replace(plan.cells[0], host_cpus=[])])
+
+    assert "pin" not in "\n".join(command_lines(loose, ["-nodefaults"]))
