@@ -56,7 +56,10 @@ def qemu(  # noqa: PLR0913 -- one parameter per option
     if memory is not None:
         planned = with_memory(planned, parse_memory(memory))
     accelerator = Accelerator.TCG if tcg else Accelerator.KVM
-    arguments = qemu_arguments(planned, QemuOptions(accelerator, ovmf_code, ovmf_vars))
+    options = QemuOptions(
+        accelerator, str(ovmf_code), None if ovmf_vars is None else str(ovmf_vars)
+    )
+    arguments = qemu_arguments(planned, options)
     for warning in planned.warnings:
         show.note(warning)
     if as_json:

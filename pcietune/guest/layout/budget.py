@@ -52,8 +52,8 @@ def budget_warnings(budget: Budget) -> Iterator[str]:
     if budget.memory_32_mib > _SURE_32_MIB:
         yield (
             f"the BARs below 4 GiB need {budget.memory_32_mib} MiB there, and more than"
-            f" {_SURE_32_MIB} MiB may not be had: look in the VM for functions without addresses, or"
-            " give it fewer"
+            f" {_SURE_32_MIB} MiB may not be had: look in the VM for functions without addresses,"
+            " or give it fewer"
         )
 
 

@@ -53,14 +53,14 @@ def _ovmf(plan: Plan, options: QemuOptions) -> list[str]:
         "unit": 0,
         "format": "raw",
         "readonly": "on",
-        "file": str(options.ovmf_code),
+        "file": options.ovmf_code,
     }
     own = options.ovmf_vars
     variables: dict[str, str | int | None] = {
         "unit": 1,
         "format": "raw",
         "snapshot": "on" if own is None else None,
-        "file": str(options.ovmf_template if own is None else own),
+        "file": options.ovmf_template if own is None else own,
     }
     window: dict[str, str | int | None] = {
         "name": "opt/ovmf/X-PciMmio64Mb",

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 
 class Accelerator(StrEnum):
@@ -18,13 +17,13 @@ class QemuOptions:
 
     Attributes:
         accelerator: What runs the CPUs.
-        ovmf_code: OVMF's program.
+        ovmf_code: File of OVMF's program, Debian's by default.
         ovmf_vars: The VM's own copy of OVMF's variables; None: they begin as in ``ovmf_template``
             at every start.
         ovmf_template: OVMF's variables as they are shipped.
     """
 
     accelerator: Accelerator = Accelerator.KVM
-    ovmf_code: Path = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
-    ovmf_vars: Path | None = None
-    ovmf_template: Path = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
+    ovmf_code: str = "/usr/share/OVMF/OVMF_CODE_4M.fd"
+    ovmf_vars: str | None = None
+    ovmf_template: str = "/usr/share/OVMF/OVMF_VARS_4M.fd"
