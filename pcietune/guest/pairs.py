@@ -118,7 +118,9 @@ def _between_gpus(
 def _vouched_for(pair: Pair, clique: int, why_no_nvlink: Iterable[str]) -> Expectation:
     """Return what follows from the operator's word, on which the driver acts in any case."""
     ways = (pair.now.forth.write, pair.now.back.write)
-    word = f"by clique {clique} the operator vouches for it, and NVIDIA's driver believes it unseen"
+    word = (
+        f"by clique {clique} the operator vouches for it, and NVIDIA's driver believes it untested"
+    )
     means, bandwidth = Means.PEER_TO_PEER, by_pcie(pair, ways)
     fails, unread = why_it_fails(ways), why_not_followed(ways)
     not_known = [_PROOF]

@@ -113,7 +113,8 @@ def _function(function: Passed) -> str:
 def _cell(cell: Cell) -> str:
     """Return one NUMA node of the VM; numbers of CPUs as taskset takes them."""
     pages = "" if cell.hugepage_kib is None else f" in {_memory_of_page(cell.hugepage_kib)} pages"
-    held = f"{len(cell.vcpus)} vCPUs, {_memory(cell.memory_mib)}{pages}"
+    count = len(cell.vcpus)
+    held = f"{count} vCPU{_plural('vCPU', count)}, {_memory(cell.memory_mib)}{pages}"
     if cell.host_node is None:
         return f"NUMA node {cell.cell} of the VM: {held}, bound to nothing"
     pinned = f" on CPUs {number_list(cell.host_cpus)}" if cell.host_cpus else ""

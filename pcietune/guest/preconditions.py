@@ -8,11 +8,11 @@ from pcietune.guest.wish import Wish
 
 _MAPS_PEERS = (7, 0)  # Linux, by iommufd
 _WARRANTS = (
-    "clique 0 tells NVIDIA's driver that peer-to-peer between these GPUs was tested here, and it is"
-    " believed unseen: a wrong word means hangs, or wrong data in silence, which bandwidth tests do"
-    " not see. Before use: nvidia-smi topo -p2p w, a one-way copy that the receiving GPU checks,"
-    " and all_reduce_perf -c 1 under a time limit. The hypervisor must not be hidden (kvm=off)."
-    " NCCL_P2P_DISABLE=1 is the way out."
+    "clique 0 tells NVIDIA's driver that peer-to-peer between these GPUs was tested here, which it"
+    " believes without a test: where that is not so transfers hang, or data is wrong in silence,"
+    " which bandwidth tests do not show. Before use: nvidia-smi topo -p2p w, a one-way copy that"
+    " the receiving GPU checks, and all_reduce_perf -c 1 under a time limit. The hypervisor must"
+    " not be hidden (kvm=off). NCCL_P2P_DISABLE=1 is the way out."
 )
 
 

@@ -19,7 +19,7 @@ from pcietune.tune.paths.means import (
 from pcietune.tune.paths.nvlink import NVIDIA
 from pcietune.tune.paths.view import Pair
 
-_COPIED = "what copies through memory leave; not estimated"
+_COPIED = "less than the link, since all is copied through memory; not estimated"
 _PEERMEM = (
     "whether the driver lets the NIC at the GPU's memory: lsmod | grep nvidia_peermem, or DMA-BUF "
     "(NCCL_DEBUG=INFO says GPU Direct RDMA Enabled), where the job runs"
