@@ -99,10 +99,10 @@ def nccl(  # noqa: PLR0913 -- one parameter per option
             "--json tells what --check found", hint="pcietune guest nccl --check FILE --json"
         )
     library = Library.RCCL if rccl else Library.NCCL
-    if check is not None:
-        topology_files.show_check(check, plan, library, as_json=as_json)
     asked = topology_files.Asked(plan, library, invent, tuple(address or ()), cpu)
-    if env is None:
+    if check is not None:
+        topology_files.show_check(check, asked, as_json=as_json)
+    elif env is None:
         topology_files.show_topology(asked)
     else:
         topology_files.show_environment(asked, topo_file, conf=env is EnvironmentForm.CONF)

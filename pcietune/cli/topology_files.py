@@ -56,12 +56,17 @@ def show_environment(asked: Asked, topo_file: str, *, conf: bool) -> None:
     show.lines(conf_lines(variables, told) if conf else shell_lines(variables, told))
 
 
-def show_check(file: Path, plan: Path | None, library: Library, *, as_json: bool) -> None:
+def show_check(file: Path, asked: Asked, *, as_json: bool) -> None:
     """Print what is wrong with a topology file, and end the command: 3 if NCCL minds it."""
-    read = None if plan is None else read_plan(plan)
+    plan = None if asked.plan is None else read_plan(asked.plan)
+    addresses = {} if plan is None else parse_addresses(list(asked.addresses), plan)
+    library = asked.library
     text = read_text(file, hint=_HINT, largest_mib=1)
     checked = Checked(
-        schema=SCHEMA, file=str(file), library=library, complaints=lint(text, library, read)
+        schema=SCHEMA,
+        file=str(file),
+        library=library,
+        complaints=lint(text, library, plan, addresses),
     )
     if as_json:
         show.document(msgspec.json.format(msgspec.json.encode(checked), indent=2).decode())

@@ -26,6 +26,7 @@ MOST_ELEMENTS = 255  # of a file: a closing tag, too, needs a free node of 256; 
 
 BRIDGE_CLASS = "0x060400"
 GPU_CLASSES = "0x03"  # all that begin so
+ACCELERATOR_CLASSES = "0x12"  # of GPUs, too, to RCCL: AMD Instinct's
 NIC_CLASSES = "0x02"
 NVSWITCH_CLASS = "0x068000"
 

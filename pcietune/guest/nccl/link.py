@@ -42,7 +42,7 @@ def gigatransfers(text: str | None) -> float | None:
 
 
 def known_speed(text: str | None) -> str | None:
-    """Return a speed in the spelling that every NCCL knows; None if it is none.
+    """Return a speed as the kernel spells it, which NCCL knows; None if it is none.
 
     A speed that no NCCL knows yet becomes the highest below it that it knows.
     """

@@ -5,9 +5,11 @@ import pytest
 from guest.nccl.written import text_of
 from guest.plans import a800_four_gpus_on_two_nodes, l20_one_gpu_and_a_vf
 
+from pcietune.address import PciAddress
 from pcietune.guest.nccl.dialect import Library
 from pcietune.guest.nccl.lint.complaint import Severity
 from pcietune.guest.nccl.lint.lint import lint
+from pcietune.guest.nccl.wanted import Wanted
 
 PLAN = a800_four_gpus_on_two_nodes()
 TEXT = text_of(PLAN)
@@ -90,3 +92,42 @@ def test_functions_that_only_the_file_has_together_are_an_error() -> None:
 
     assert {each.rule for each in told} == {"neighbours", "wrong-cpu"}
     assert any("gpu0 and nic2 are below one switch here" in each.message for each in told)
+
+
+def test_another_kind_is_a_warning() -> None:
+    text = TEXT.replace('"0000:25:00.0" class="0x020700"', '"0000:25:00.0" class="0x030200"')
+
+    (told,) = lint(text, Library.NCCL, PLAN)
+
+    assert (told.rule, told.severity) == ("class-plan", Severity.WARNING)
+    assert told.advice == 'write class="0x020700"'
+
+
+def test_two_functions_of_one_nic_that_declare_its_speed_are_told() -> None:
+    functions = [
+        msgspec.structs.replace(each, physical_function="0000:25:00.0")
+        if each.name in {"nic0", "nic1"}
+        else each
+        for each in PLAN.functions
+    ]
+    plan = msgspec.structs.replace(PLAN, functions=functions)
+    text = TEXT
+    for nic in ("0000:25:00.0", "0000:26:00.0", "0000:45:00.0"):
+        (line,) = (each for each in TEXT.splitlines() if nic in each)
+        net = f'><nic><net name="{nic}" speed="200000"/></nic></pci>'
+        text = text.replace(line, line.replace("/>", net))
+
+    (told,) = lint(text, Library.NCCL, plan)
+
+    assert told.rule == "shared-port"
+    assert told.message.startswith("nic1 and nic0 are of one NIC of the host")
+
+
+def test_addresses_of_a_vm_that_others_laid_out_are_what_is_looked_for() -> None:
+    addresses = {"gpu0": PciAddress.parse("0000:05:00.0")}
+    text = text_of(PLAN, Wanted(addresses=addresses))
+
+    assert lint(text, Library.NCCL, PLAN, addresses) == []
+    assert {each.rule for each in lint(TEXT, Library.NCCL, PLAN, addresses)} == {
+        "host-address", "not-in-file",
+    }  # fmt: skip

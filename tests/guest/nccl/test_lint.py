@@ -271,6 +271,7 @@ def test_rccls_files_are_checked_by_its_rules() -> None:
     linked = _changed('"0x030200"/>', '"0x030200"><gpu><xgmi target="0000:9:0"/></gpu></pci>', text)
 
     assert _rules(lint(text, Library.RCCL)) == set()
+    assert _rules(lint(text.replace("0x0302", "0x1200"), Library.RCCL)) == set()
     assert _rules(lint(linked, Library.RCCL)) == {"left-over"}
     assert "RCCL's have 2" in _lint(text)[0].message
 

@@ -13,18 +13,20 @@ from pcietune.guest.nccl.wanted import Wanted
 from pcietune.guest.plan import Plan
 
 
-def against_plan(system: Node, plan: Plan) -> Iterator[Found]:
-    """Yield where a file and the plan differ."""
-    planned = {place.bus_id: place for place in places(plan, Wanted())}
+def against_plan(system: Node, plan: Plan, wanted: Wanted) -> Iterator[Found]:
+    """Yield where a file and the plan differ, with the addresses that are wanted in its place."""
+    planned = {place.bus_id: place for place in places(plan, wanted)}
     written: dict[str, Node] = {}
     for pci in system.below("pci"):
         written.setdefault((pci.get("busid") or "").lower(), pci)
     yield from _missing(system, planned, written)
-    yield from _not_planned(plan, planned, written)
+    yield from _not_planned(planned, written)
     yield from _masks(system, plan)
     for bus_id in planned.keys() & written.keys():
         yield from _cell(planned[bus_id], written[bus_id])
         yield from _link(planned[bus_id], written[bus_id])
+        yield from _kind(planned[bus_id], written[bus_id])
+    yield from _shared_ports(planned, written)
     yield from _neighbours(planned, written)
 
 
@@ -42,22 +44,23 @@ def _missing(
         )
 
 
-def _not_planned(
-    plan: Plan, planned: Mapping[str, Place], written: Mapping[str, Node]
-) -> Iterator[Found]:
-    on_host = {each.address: each for each in plan.functions}
+def _not_planned(planned: Mapping[str, Place], written: Mapping[str, Node]) -> Iterator[Found]:
+    on_host = {each.function.address: each.function.name for each in planned.values()}
     for bus_id, pci in written.items():
         if bus_id in planned or kind_of(pci.get("class") or "") not in {"gpu", "nic"}:
             continue
         if bus_id in on_host:
-            function = on_host[bus_id]
+            name = on_host[bus_id]
+            address = next(
+                (each.bus_id for each in planned.values() if each.function.name == name), ""
+            )
             yield Found(
                 pci.at("busid"),
                 Severity.ERROR,
                 "host-address",
-                f"{bus_id} is {function.name} on the host: in the VM it is"
-                f" {function.guest_address}, and NCCL looks for that",
-                f'write busid="{function.guest_address}"',
+                f"{bus_id} is {name} on the host: in the VM it is {address}, and NCCL looks for"
+                " that",
+                f'write busid="{address}"',
             )
         else:
             yield Found(
@@ -113,6 +116,39 @@ def _link(place: Place, pci: Node) -> Iterator[Found]:
             f" of {speed} x{width}",
             f'write link_speed="{speed}" link_width="{width}"',
         )
+
+
+def _kind(place: Place, pci: Node) -> Iterator[Found]:
+    name, function = pci.get("class"), place.function
+    if name is not None and kind_of(name) != function.kind:
+        yield Found(
+            pci.at("class"),
+            Severity.WARNING,
+            "class-plan",
+            f"class {quoted(name)} of {function.name}: that of a {kind_of(name)}; only newer NCCL"
+            " asks sysfs instead",
+            f'write class="{function.class_code}"',
+        )
+
+
+def _shared_ports(planned: Mapping[str, Place], written: Mapping[str, Node]) -> Iterator[Found]:
+    """Yield functions of one NIC that each declare a speed: NCCL takes them for as many NICs."""
+    seen: dict[str, str] = {}
+    for bus_id in sorted(planned.keys() & written.keys()):
+        function = planned[bus_id].function
+        net = next((each for each in written[bus_id].below("net") if each.get("speed")), None)
+        if net is None:
+            continue
+        other = seen.setdefault(function.physical_function or function.address, function.name)
+        if other != function.name:
+            yield Found(
+                net.at("speed"),
+                Severity.WARNING,
+                "shared-port",
+                f"{function.name} and {other} are of one NIC of the host, and each has a speed:"
+                " NCCL counts both",
+                "write of each what its share of the port is, or leave speed out",
+            )
 
 
 def _neighbours(planned: Mapping[str, Place], written: Mapping[str, Node]) -> Iterator[Found]:

@@ -4,11 +4,25 @@ from collections.abc import Iterator
 
 from pcietune.errors import quoted
 from pcietune.guest.nccl.bus_id import FORM, is_bus_id
-from pcietune.guest.nccl.dialect import BRIDGE_CLASS, GPU_CLASSES, NIC_CLASSES, NVSWITCH_CLASS
+from pcietune.guest.nccl.dialect import (
+    ACCELERATOR_CLASSES,
+    BRIDGE_CLASS,
+    GPU_CLASSES,
+    NIC_CLASSES,
+    NVSWITCH_CLASS,
+)
 from pcietune.guest.nccl.lint.complaint import Found, Severity
 from pcietune.guest.nccl.lint.node import Node
 
-_KNOWN_CLASSES = (BRIDGE_CLASS, "0x080100", NVSWITCH_CLASS, "0x068001", GPU_CLASSES, NIC_CLASSES)
+_KNOWN_CLASSES = (
+    BRIDGE_CLASS,
+    "0x080100",
+    NVSWITCH_CLASS,
+    "0x068001",
+    GPU_CLASSES,
+    ACCELERATOR_CLASSES,
+    NIC_CLASSES,
+)
 _BROADCOM = ("0xc010", "0xc030")
 
 
@@ -54,6 +68,7 @@ def kind_of(name: str) -> str:
     """Return what NCCL takes a class for: ``gpu``, ``nic``, ``nvswitch``, ``cpu`` or ``bridge``."""
     kinds = {
         GPU_CLASSES: "gpu",
+        ACCELERATOR_CLASSES: "gpu",
         NIC_CLASSES: "nic",
         NVSWITCH_CLASS: "nvswitch",
         "0x068001": "cpu",
@@ -103,8 +118,8 @@ def _in_place(pci: Node, bus_id: str) -> Iterator[Found]:
             pci.at("busid"),
             Severity.ERROR,
             "root-bus",
-            f"the NIC {bus_id} is on the root bus: NCCL rounds its id to 0000:00:00.0, which is the"
-            " host bridge",
+            f"the NIC {bus_id} is on the root bus: for InfiniBand and RoCE NCCL rounds its id to"
+            " 0000:00:00.0, which is the host bridge",
             "give it a root port of its own, or set NCCL_IB_MERGE_VFS=0",
         )
         return
@@ -114,7 +129,8 @@ def _in_place(pci: Node, bus_id: str) -> Iterator[Found]:
         pci.at("busid"),
         Severity.ERROR if by_function else Severity.WARNING,
         "nic-rounding",
-        f"the NIC {bus_id}: NCCL rounds its id to {bus_id[:8]}00.0, and does not find this one",
+        f"the NIC {bus_id}: for InfiniBand and RoCE NCCL rounds its id to {bus_id[:8]}00.0, and"
+        " does not find this one",
         f'write {rounded}, or with NCCL_IB_MERGE_VFS=0 busid="{bus_id[:-1]}0"'
         if bus_id[8:10] != "00"
         else f"write {rounded}",

@@ -1,10 +1,11 @@
 """Checks a topology file, whoever wrote it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from pcietune.address import PciAddress
 from pcietune.guest.nccl.dialect import Library
 from pcietune.guest.nccl.lint.against_plan import against_plan
 from pcietune.guest.nccl.lint.attributes import in_attributes
@@ -14,6 +15,7 @@ from pcietune.guest.nccl.lint.functions import in_functions
 from pcietune.guest.nccl.lint.left_over import left_over
 from pcietune.guest.nccl.lint.links import in_links
 from pcietune.guest.nccl.lint.tree import read_tree
+from pcietune.guest.nccl.wanted import Wanted
 from pcietune.guest.plan import Plan
 
 SCHEMA = 1
@@ -40,13 +42,19 @@ class Checked(msgspec.Struct, kw_only=True, frozen=True):
         return any(each.severity is Severity.ERROR for each in self.complaints)
 
 
-def lint(text: str, library: Library, plan: Plan | None = None) -> list[Complaint]:
+def lint(
+    text: str,
+    library: Library,
+    plan: Plan | None = None,
+    addresses: Mapping[str, PciAddress] | None = None,
+) -> list[Complaint]:
     """Return what is wrong with a topology file, in the order of its text.
 
     Args:
         text: Of the file.
         library: Which library is to read it.
         plan: Of the VM that it is for; None to take the file by itself.
+        addresses: Where functions of the plan are in a VM that others laid out, by name.
     """
     found: list[Found] = []
     if "\0" in text:
@@ -64,7 +72,7 @@ def lint(text: str, library: Library, plan: Plan | None = None) -> list[Complain
         for rule in (in_cpus, in_functions, in_links, in_attributes, left_over):
             found.extend(rule(system))
         if plan is not None:
-            found.extend(against_plan(system, plan))
+            found.extend(against_plan(system, plan, Wanted(library, addresses=addresses or {})))
     return placed(found, text)
 
 
