@@ -1,10 +1,17 @@
 """Functions that were chosen, as a host's fabric has them."""
 
+from hypothesis import strategies as st
+
 from pcietune.address import PciAddress
 from pcietune.guest.chosen import Chosen
 from pcietune.guest.kinds import Kind
 from pcietune.model.bars import Bar
 from pcietune.model.function import FunctionState, LinkState, PciFunction
+
+# Of each function the numbers of the switches above it, of which the last is its own.
+forests = st.lists(
+    st.lists(st.integers(0, 2), min_size=0, max_size=4).map(tuple), min_size=2, max_size=7
+)
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -84,3 +91,19 @@ def below_switch(
         node=node,
         root_link=root_link,
     )
+
+
+def below_switches(path: tuple[int, ...], index: int) -> Chosen:
+    """Return a function below switches; the Device Number of each port is that of what is below."""
+    ports = ["0000:20:00.0"] if path else [f"0000:f0:{index:02x}.0"]
+    switches = []
+    for depth in range(len(path)):
+        top = path[0] * 0x30 + 0x30
+        bus = top + sum(number * 7 + 1 for number in path[1 : depth + 1]) * 2 + depth
+        if depth == 0:
+            ports = [f"0000:20:{path[0]:02x}.0"]
+        upstream = f"{depth:04x}:{bus:02x}:00.0"
+        switches.append(switch(upstream, *ports))
+        below = path[depth + 1] if depth + 1 < len(path) else 8 + index
+        ports += [upstream, f"{depth:04x}:{bus + 1:02x}:{below:02x}.0"]
+    return chosen(Kind.NIC, f"00ff:{index:02x}:00.0", *ports, switches=tuple(switches))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from guest.layout.hosts import below_switch, chosen, switch
+from guest.layout.hosts import below_switch, below_switches, chosen, switch
 from guest.plans import a800_two_gpus, cell
 from msgspec.structs import replace
 
@@ -47,6 +47,11 @@ def more_root_ports_than_slots() -> Plan:
         for n in range(36)
     ]
     return _plan(several, Wish(layout=Layout.PORTS))
+
+
+def of_forest(paths: Iterable[tuple[int, ...]]) -> Plan:
+    """Return functions below any switches; see ``guest.layout.hosts.forests``."""
+    return _plan([below_switches(path, index) for index, path in enumerate(paths)], Wish())
 
 
 def _below_two(kind: Kind, inner: int, port: int) -> Chosen:

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 
 import pytest
+from guest.layout.hosts import forests
 from guest.qemu.layouts import (
     a_cascade_and_nvswitches,
     more_root_ports_than_slots,
+    of_forest,
     switches_on_two_nodes,
 )
 from guest.qemu.running import PciDevice, Qemu, place_of, rng, running
+from hypothesis import given, settings
 from msgspec.structs import replace
 
 from pcietune.guest.devices import Passed
@@ -65,6 +68,19 @@ def test_firmware_numbers_buses_as_predicted(plan: Callable[[], Plan], firmware:
         given = qemu.wait_for(_given, _predicted(planned))
 
     assert given == _predicted(planned)
+
+
+@settings(max_examples=10)  # a start takes a third of a second
+@given(paths=forests)
+def test_seabios_numbers_the_buses_below_any_switches_as_predicted(
+    paths: list[tuple[int, ...]],
+) -> None:
+    planned = _with(of_forest(paths), Firmware.SEABIOS)
+
+    with running(planned, stand_in=rng) as qemu:
+        given_numbers = qemu.wait_for(_given, _predicted(planned))
+
+    assert given_numbers == _predicted(planned)
 
 
 def _with_bars(plan: Plan) -> Plan:
