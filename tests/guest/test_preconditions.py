@@ -1,4 +1,4 @@
-"""What has to hold of a VM for what is wanted of it: by Linux' history, and NVIDIA's for cliques."""
+"""What has to hold of a VM for what is wanted of it: by the history of Linux."""
 
 import pytest
 
