@@ -1,5 +1,6 @@
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,28 @@ def test_what_is_no_plan_is_refused(
     assert run.exit_code == 4
     assert said in run.stderr
     assert "try: " in run.stderr
+
+
+def test_a_plan_comes_by_standard_input_too(pcietune: Pcietune, file: Path) -> None:
+    piped = subprocess.run(
+        [sys.executable, "-m", "pcietune", "guest", "qemu", "-"],
+        check=True,
+        capture_output=True,
+        text=True,
+        input=file.read_text(),
+    )
+
+    assert piped.stdout == pcietune("guest", "qemu", file).stdout
+
+
+def test_what_comes_by_standard_input_and_is_no_plan_is_refused() -> None:
+    piped = subprocess.run(
+        [sys.executable, "-m", "pcietune", "guest", "qemu", "-"],
+        check=False,
+        capture_output=True,
+        text=True,
+        input="[",
+    )
+
+    assert piped.returncode == 4
+    assert "standard input: no plan of a VM" in piped.stderr
