@@ -76,6 +76,18 @@ def test_a_file_with_mistakes_exits_3_and_tells_where(pcietune: Pcietune, tmp_pa
     assert run.stdout.splitlines()[-1] == f"{path}: 1 error, 1 warning"
 
 
+def test_of_many_of_a_kind_the_first_are_told_and_their_number(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    path = tmp_path / "tabs.xml"
+    path.write_text('<system version="1">\n' + "\t<!-- -->\n" * 9 + "</system>\n")
+
+    lines = pcietune("guest", "nccl", "--check", path).stdout.splitlines()
+
+    assert sum("[tab]:" in line for line in lines) == 5
+    assert lines[-2:] == [f"{path}: 4 more of [tab]", f"{path}: 9 errors, 1 warning"]
+
+
 def test_the_document_tells_the_same(pcietune: Pcietune, tmp_path: Path) -> None:
     path = tmp_path / "bad.xml"
     path.write_text('<?xml version="1.0"?>\n<system version="1"/>\n')

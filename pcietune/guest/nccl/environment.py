@@ -53,7 +53,12 @@ def environment(plan: Plan, wanted: Wanted, file: str) -> list[Variable]:
     found = places(plan, wanted)
     has_nics = any(place.function.kind is Kind.NIC for place in found)
     return [
-        Variable("NCCL_TOPO_FILE", file, "a file that is missing is told by NCCL_DEBUG=INFO only"),
+        Variable(
+            "NCCL_TOPO_FILE",
+            file,
+            "the same file for every rank, in containers too; a missing one is told by"
+            " NCCL_DEBUG=INFO only",
+        ),
         *(_of_nics(plan, wanted, found) if has_nics else ()),
         *_of_clique(plan),
         Variable(

@@ -20,6 +20,8 @@ from pcietune.guest.plan import Plan
 
 SCHEMA = 1
 
+_MOST_OF_A_RULE = 5  # that text tells
+
 
 class Checked(msgspec.Struct, kw_only=True, frozen=True):
     """What a check came to, as a document.
@@ -77,11 +79,22 @@ def lint(
 
 
 def complaint_lines(checked: Checked) -> Iterator[str]:
-    """Yield what a check came to as text: ``FILE:LINE:COLUMN: error [rule]: what``, and a sum."""
+    """Yield what a check came to as text: ``FILE:LINE:COLUMN: error [rule]: what``, and a sum.
+
+    Of one rule the first few are told, and how many more there are: a file that is indented by
+    tabs has one in each line.
+    """
+    told: Counter[str] = Counter()
     for each in checked.complaints:
+        told[each.rule] += 1
+        if told[each.rule] > _MOST_OF_A_RULE:
+            continue
         place = f"{checked.file}:{each.line}:{each.column}"
         yield f"{place}: {each.severity} [{each.rule}]: {each.message}"
         yield f"  {each.advice}"
+    for rule, count in told.items():
+        if count > _MOST_OF_A_RULE:
+            yield f"{checked.file}: {count - _MOST_OF_A_RULE} more of [{rule}]"
     counts = Counter(each.severity for each in checked.complaints)
     said = [
         f"{counts[severity]} {severity}{'' if counts[severity] == 1 else 's'}"
