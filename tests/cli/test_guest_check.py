@@ -10,6 +10,7 @@ from cli.in_process import Pcietune
 from guest.check.vm import Vm, vm_of
 from guest.plans import a800_two_gpus
 from trees.config import ConfigBuilder
+from trees.dump import dump
 from trees.function import root_port
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -185,3 +186,21 @@ def test_a_host_with_qemus_root_ports_is_a_host_all_the_same(
 
     run = pcietune("guest", "check", _plan(tmp_path, plan), "--from", tmp_path / "host")
     assert run.exit_code == 4
+
+
+def test_a_dump_of_the_vm_does_for_addresses_and_capabilities(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    """What lspci -D -xxxx prints tells no NUMA node and no sizes of BARs."""
+    vm = vm_of(PLAN).shifted(1, first=0x26)
+    (tmp_path / "vm.txt").write_text(dump(vm.functions))
+    run = pcietune("guest", "check", _plan(tmp_path), "--json", "--from", tmp_path / "vm.txt")
+
+    document = msgspec.json.decode(run.stdout, type=CheckDocument)
+    told = {(row.subject, row.aspect): row.verdict for row in document.rows}
+    assert run.exit_code == 3
+    assert told["nic1", "address"] == "differs"
+    assert {told["nic1", each] for each in ("id", "ports above", "link", "ATS capability")} == {
+        "pass"
+    }
+    assert {told["nic1", each] for each in ("BARs", "NUMA node")} == {"not known"}

@@ -93,11 +93,9 @@ def _other_numbers(
     wanted = [PciAddress.parse(port.address).bus for port in planned]
     wanted.append(PciAddress.parse(passed.guest_address).bus)
     found = [address.bus for address in (*function.ports, function.address)]
-    first, shift = next(
-        (one, other - one) for one, other in zip(wanted, found, strict=True) if one != other
-    )
+    shift = next(other - one for one, other in zip(wanted, found, strict=True) if one != other)
     amount = f"{abs(shift)} {'higher' if shift > 0 else 'lower'}"
-    said = f"bus numbers from {first:02x} on are {amount}"
+    said = f"bus numbers below root bus {root_bus(function)} are {amount}"
     added = _unplanned_bridges(plan, function, functions)
     if added:
         return (

@@ -5,6 +5,7 @@ was told; of a function on a root bus it shows none (hw/vfio/pci.c, vfio_setup_p
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from pcietune.address import PciAddress
 from pcietune.errors import PcietuneError
@@ -13,7 +14,8 @@ from pcietune.guest.check.row import Aspect, Row, Verdict, compared, not_known
 from pcietune.guest.devices import Bridge, Passed
 from pcietune.guest.plan import Plan
 from pcietune.model.access import HostAccess
-from pcietune.model.function import LinkState, PciFunction
+from pcietune.model.function import PciFunction
+from pcietune.registers.express import Express
 
 _UNTOLD = (
     "a function that is flat on a root bus, or whose host does not tell it, shows no link: NVIDIA's"
@@ -79,10 +81,9 @@ def _function(
 ) -> Row:
     words = _words(*planned)
     try:
-        link = host.link(function)
+        found = _most(function, host)
     except PcietuneError as error:
         return not_known(passed.name, Aspect.LINK, words, str(error), error)
-    found = _most(link)
     if found is None:
         if passed.physical_function is not None:  # a VF may read as 0 there (SR-IOV, Link Status)
             return Row(passed.name, Aspect.LINK, Verdict.PASS, words, "not shown of a VF")
@@ -95,18 +96,33 @@ def _function(
 def _port(bridge: Bridge, planned: tuple[str, int], port: PciFunction, host: HostAccess) -> Row:
     words = _words(*planned)
     try:
-        found = _most(host.link(port))
+        found = _most(port, host)
     except PcietuneError as error:
         return not_known(bridge.name, Aspect.LINK, words, str(error), error)
-    return compared(
-        bridge.name, Aspect.LINK, words, "none" if found is None else _words(*found), _PORT
-    )
+    if found is None:
+        return not_known(
+            bridge.name, Aspect.LINK, words, "neither sysfs nor Link Capabilities tell"
+        )
+    return compared(bridge.name, Aspect.LINK, words, _words(*found), _PORT)
 
 
-def _most(link: LinkState) -> tuple[str, int] | None:
-    if link.max_speed is None or link.max_width is None:
-        return None
-    return link.max_speed, link.max_width
+def _most(function: PciFunction, host: HostAccess) -> tuple[str, int] | None:
+    """Return speed and lanes that a function can: by sysfs, or of a dump by Link Capabilities.
+
+    None if neither tells.
+
+    Raises:
+        ConfigSpaceError: The function vanished.
+    """
+    link = host.link(function)
+    if link.max_speed is not None and link.max_width is not None:
+        return link.max_speed, link.max_width
+    with suppress(PcietuneError):
+        express = Express.find(host.config(function))
+        capable = None if express is None else express.link_capable
+        if capable is not None and capable.speed is not None and capable.lanes:
+            return f"{capable.speed:.1f} GT/s PCIe", capable.lanes
+    return None
 
 
 def _words(speed: str, width: int) -> str:

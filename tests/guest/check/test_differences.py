@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from guest import plans
 from guest.check.seen import checked, checked_tree, differing, why
-from guest.check.vm import Node, Vm, passed_function, resource, vm_of
+from guest.check.vm import Node, Vm, passed_function, port, resource, vm_of
 from trees.config import ENDPOINT, PCIE_TO_PCI_BRIDGE, ConfigBuilder
 from trees.function import Function
 
@@ -17,7 +17,7 @@ from pcietune.errors import ExitCode
 from pcietune.guest.check.check import check
 from pcietune.guest.check.row import Aspect, Verdict
 from pcietune.guest.check.topology_file import TopologyFile
-from pcietune.guest.kinds import Firmware
+from pcietune.guest.kinds import BridgeKind, Firmware
 from pcietune.guest.plan import Plan
 from pcietune.host.host_files import HostFiles
 from pcietune.host.sysfs import SysfsHost
@@ -203,13 +203,36 @@ def test_a_link_faster_than_planned_is_no_difference(tmp_path: Path) -> None:
     assert differing(checked(PLAN, vm, tmp_path)) == []
 
 
+def _without_link(plan: Plan, vm: Vm, name: str) -> Vm:
+    """Return a VM in which QEMU shows no link of a function, as on a root bus."""
+    passed = plan.function(name)
+    made = passed_function(plan, msgspec.structs.replace(passed, link_speed=None))
+    vm = vm.changed(passed.guest_address, lambda f: replace(f, config=made.config))
+    return vm.showing(passed.guest_address, max_link_speed="Unknown", max_link_width="0")
+
+
 def test_a_link_that_is_not_shown_is_not_known_but_of_a_vf(tmp_path: Path) -> None:
     plan = plans.l20_one_gpu_and_a_vf()
-    nothing = {"max_link_speed": "Unknown", "max_link_width": "0"}
-    vm = vm_of(plan).showing(GPU, **nothing).showing("0000:24:00.0", **nothing)
+    vm = _without_link(plan, _without_link(plan, vm_of(plan), "gpu0"), "nic0")
     result = checked(plan, vm, tmp_path)
 
     assert [row.subject for row in result.of(Verdict.NOT_KNOWN)] == ["gpu0"]
+
+
+def test_a_port_without_a_link_is_not_known_to_be_as_planned(tmp_path: Path) -> None:
+    bare = port(BridgeKind.ROOT_PORT, "0000:20:00.0", None, ("Unknown", 0))
+    result = checked(PLAN, vm_of(PLAN).changed("0000:20:00.0", lambda _: bare), tmp_path)
+
+    assert [row.subject for row in result.of(Verdict.NOT_KNOWN)] == ["rp0"]
+
+
+def test_links_that_sysfs_does_not_tell_are_read_from_registers(tmp_path: Path) -> None:
+    tree = vm_of(PLAN).write(tmp_path)
+    for address in (GPU, "0000:20:00.0"):
+        (tree.directory(address) / "max_link_speed").unlink()
+    result = checked_tree(PLAN, tmp_path)
+
+    assert result.exit_code is ExitCode.OK
 
 
 def test_a_link_that_runs_narrow_is_noted(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trees.config import DOWNSTREAM_PORT, ENDPOINT, ROOT_PORT, UPSTREAM_PORT, ConfigBuilder
+from trees.express import Express
 from trees.function import Function
 from trees.host import TreeHost
 from trees.nodes import add_node
@@ -17,10 +18,11 @@ from pcietune.guest.kinds import BridgeKind
 from pcietune.guest.plan import Plan
 
 _MEMORY, _MEMORY_64 = 0x0004_0200, 0x0014_220C  # flags of sysfs ``resource`` (linux/ioport.h)
-_PORTS = {
-    BridgeKind.ROOT_PORT: ("1b36:000c", ROOT_PORT, "16.0 GT/s PCIe", "32"),
-    BridgeKind.UPSTREAM_PORT: ("104c:8232", UPSTREAM_PORT, "2.5 GT/s PCIe", "1"),
-    BridgeKind.DOWNSTREAM_PORT: ("104c:8233", DOWNSTREAM_PORT, "Unknown", "0"),
+_CODES = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5}  # of Link Capabilities, by GT/s
+_PORTS: dict[BridgeKind, tuple[str, int, str, int]] = {
+    BridgeKind.ROOT_PORT: ("1b36:000c", ROOT_PORT, "16.0 GT/s PCIe", 32),
+    BridgeKind.UPSTREAM_PORT: ("104c:8232", UPSTREAM_PORT, "2.5 GT/s PCIe", 1),
+    BridgeKind.DOWNSTREAM_PORT: ("104c:8233", DOWNSTREAM_PORT, "Unknown", 0),
 }
 
 
@@ -125,17 +127,22 @@ def vm_of(plan: Plan) -> Vm:
     return Vm(tuple(functions), nodes)
 
 
-def port(kind: BridgeKind, address: str, below: str | None = None) -> Function:
-    """Return a port of QEMU's."""
-    identity, port_type, speed, width = _PORTS[kind]
-    config = ConfigBuilder(identity, 0x060400).express(port_type)
-    attributes = {"max_link_speed": speed, "max_link_width": width}
+def port(
+    kind: BridgeKind, address: str, below: str | None = None, link: tuple[str, int] | None = None
+) -> Function:
+    """Return a port of QEMU's, with another link than by default if one is given."""
+    identity, port_type, *_ = _PORTS[kind]
+    speed, lanes = link or _PORTS[kind][2:]
+    config = ConfigBuilder(identity, 0x060400).express(port_type, _express(speed, lanes))
+    attributes = {"max_link_speed": speed, "max_link_width": str(lanes)}
     return Function(address, config, below=below, driver="pcieport", attributes=attributes)
 
 
 def passed_function(plan: Plan, passed: Passed, *, clique: int | None = None) -> Function:
     """Return a planned function as vfio-pci shows it, by default with the planned clique."""
-    config = ConfigBuilder(passed.id, int(passed.class_code, 16)).express(ENDPOINT)
+    config = ConfigBuilder(passed.id, int(passed.class_code, 16)).express(
+        ENDPOINT, _express(passed.link_speed or "Unknown", 16)
+    )
     given = passed.clique if clique is None else clique
     if given is not None:  # hw/vfio/pci-quirks.c, vfio_add_nv_gpudirect_cap
         config.capability(0x09, b"\x08P2P" + bytes([given << 3, 0]))
@@ -163,6 +170,11 @@ def resource(large: list[int], small: list[int]) -> str:
     return "\n".join(" ".join(f"{number:#018x}" for number in row) for row in rows)
 
 
+def _express(speed: str, lanes: int) -> Express:
+    code = _CODES.get(speed.partition(" ")[0], 0)
+    return Express(speed=code, lanes=lanes if code else 0)
+
+
 def _bridge(plan: Plan, bridge: Bridge, node: int | None) -> Function:
     shown = {"numa_node": str(-1 if node is None else node)}
     if bridge.kind is BridgeKind.EXPANDER:
@@ -171,8 +183,9 @@ def _bridge(plan: Plan, bridge: Bridge, node: int | None) -> Function:
         )
     parent = plan.bridge(bridge.parent)
     on_root = parent is None or parent.kind is BridgeKind.EXPANDER
-    made = port(bridge.kind, bridge.address, None if on_root or not parent else parent.address)
+    link = None
     if bridge.speed is not None and bridge.width is not None:
-        speed = f"{float(bridge.speed.replace('_', '.'))} GT/s PCIe"
-        shown |= {"max_link_speed": speed, "max_link_width": str(bridge.width)}
+        link = (f"{float(bridge.speed.replace('_', '.'))} GT/s PCIe", bridge.width)
+    below = None if on_root or parent is None else parent.address
+    made = port(bridge.kind, bridge.address, below, link)
     return replace(made, attributes=made.attributes | shown)
