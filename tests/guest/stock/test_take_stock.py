@@ -327,3 +327,41 @@ def test_gpus_are_counted_by_node(tree: TreeHost) -> None:
 
 def _group(tree: TreeHost, address: str) -> int:
     return int((tree.directory(address) / "iommu_group").resolve().name)
+
+
+def test_what_cannot_be_read_of_a_function_is_not_known(tree: TreeHost) -> None:
+    (tree.directory(GPU) / "resource").unlink()
+    (tree.directory(FAR_GPU) / "resource").write_text("nonsense\n" * 13)
+    tree.config(GPU).write_bytes(tree.config(GPU).read_bytes()[:64])
+    wish = Wish(gpus=1, allow_failing=True)
+
+    chosen = [gpu.chosen for gpu in stock_of(tree, wish=wish).gpus]
+
+    assert [each.bars for each in chosen] == [None, None]
+    assert chosen[0].ats is None
+
+
+def test_a_sleeping_nic_is_not_woken_to_be_offered(tree: TreeHost) -> None:
+    (tree.directory(NIC) / "power_state").write_text("D3cold\n")
+    wish = Wish(gpus=1, allow_failing=True)
+
+    card = stock_of(tree, wish=wish).cards[0]
+
+    assert (card.whole.chosen.link, card.whole.chosen.ats, card.total_vfs) == (None, None, None)
+
+
+def test_how_many_vfs_a_nic_can_have_is_known(tmp_path: Path) -> None:
+    with_vfs = nic(NIC, below=NIC_PORT)
+    with_vfs.config.sriov(total=8, enabled=0, vf_device=0x101C)
+
+    stock = stock_of(as_wanted(two_switches(tmp_path, instead=[with_vfs])))
+
+    assert [card.total_vfs for card in stock.cards] == [8, 0, 0, 0]
+
+
+def test_a_member_of_an_iommu_group_of_which_nothing_is_known_is_told(tree: TreeHost) -> None:
+    group = tree.root / f"sys/kernel/iommu_groups/{_group(tree, GPU)}/devices/0000:77:00.0"
+    group.symlink_to("../../../../devices/nowhere")
+    wish = Wish(gpus=1, allow_failing=True)
+
+    assert any("0000:77:00.0, not known" in why for why in reasons(stock_of(tree, wish=wish))[GPU])
