@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pcietune.guest.devices import Bridge, Passed
 from pcietune.guest.kinds import BridgeKind, Kind
 from pcietune.guest.number_list import number_list
+from pcietune.guest.pair_lines import pair_lines
 from pcietune.guest.plan import Cell, Plan
 
 _NAMES = {Kind.GPU: "GPU", Kind.NIC: "NIC", Kind.NVSWITCH: "NVSwitch", Kind.COMPANION: "companion"}
@@ -36,8 +37,7 @@ def plan_lines(plan: Plan, file: str | None) -> Iterator[str]:
         )
     if plan.pairs:
         yield from ("", "what pairs may expect")
-        for pair in plan.pairs:
-            yield f"  {pair.one} {pair.other}  {pair.means}, {pair.bandwidth}"
+        yield from (f"  {line}" for line in pair_lines(plan.pairs))
     yield from ("", "why")
     yield from (f"  {reason}" for reason in plan.reasons)
     for warning in plan.warnings:
