@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from cli.in_process import Pcietune, Run
 from guest.stock.stocked import FAR_GPU, FAR_NIC, GPU, NIC, OTHER_NIC, add_vfs, as_wanted
+from trees.dump import dump, one_switch_functions
 from trees.fabrics import two_switches
 from trees.host import TreeHost
 from trees.nodes import add_node
@@ -171,6 +172,29 @@ def test_what_cannot_be_had_is_refused(
 
     assert said in run.stderr
     assert "try: " in run.stderr
+
+
+def test_a_plan_of_an_older_layout_is_not_taken(
+    pcietune: Pcietune, tree: TreeHost, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.json"
+    old.write_text('{"schema": 0}')
+
+    run = refused(pcietune, tree, "--gpus", "1", "--taken", old)
+
+    assert f"{old}: a plan of layout 0, and this pcietune knows layout 1" in run.stderr
+
+
+def test_of_a_dump_nothing_is_given_since_it_does_not_tell_enough(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    text = tmp_path / "dump"
+    text.write_text(dump(one_switch_functions()))
+
+    run = pcietune("guest", "plan", *VM, "--gpus", "1", "--from", text)
+
+    assert run.exit_code == 4
+    assert f"the host can give no GPU: {GPU}: its IOMMU group is not known" in run.stderr
 
 
 def test_a_name_that_another_plan_has_is_refused(
