@@ -10,6 +10,7 @@ from pcietune.guest.wish import Wish
 from pcietune.model.numa_node import NumaNode
 
 _KIB = 1024  # to a MiB
+_GIB = 1024  # MiB
 _FOR_VMS = (9, 10)  # of a node's ordinary memory: the rest is the kernel's, QEMU's and the host's
 
 
@@ -44,12 +45,13 @@ def memory_of(places: Sequence[Place], wish: Wish) -> Memory:
     else:
         steps = split(wish.memory_mib // step, weights)
     most = most_that_fits(room, weights) * step
-    hint = f"--memory {most}M fits" if most >= step * len(places) else "name other GPUs"
+    fits = most >= step * len(places)
+    hint = f"--memory {_typed(most)} fits" if fits else "name other GPUs"
     for place, count, has in zip(places, steps, room, strict=True):
         if count > has or not count:
             raise BadInputError(
-                f"node {place.node.number}: {count * step} MiB of memory are wanted"
-                f"{_pages(wish)}, and {has * step} MiB are there",
+                f"node {place.node.number}: {_said(count * step)} of memory are wanted"
+                f"{_pages(wish)}, and {_said(has * step)} are there",
                 hint=hint,
             )
     told = [warning for place in places if (warning := _not_known(place.node, wish))]
@@ -67,10 +69,10 @@ def granule_mib(wish: Wish) -> int:
     if wanted is not None and (wanted % step or not wanted):
         nearest = max(wanted // step, 1) * step
         raise BadInputError(
-            f"--memory {wanted}M is not a number of hugepages of {step} MiB"
+            f"--memory {_typed(wanted)} is not a number of hugepages of {_said(step)}"
             if wanted
             else "a VM without memory is none",
-            hint=f"--memory {nearest}M is",
+            hint=f"--memory {_typed(nearest)} is",
         )
     return step
 
@@ -99,11 +101,15 @@ def _room_mib(node: NumaNode, wish: Wish) -> int:
 
 
 def _share_mib(place: Place, wish: Wish) -> int:
-    """Return the VM's share in all that a node has for VMs, free or not."""
+    """Return the VM's share in all that a node has for VMs, free or not.
+
+    Of ordinary pages it is a number of GiB, unless it is less than one.
+    """
     if wish.hugepage_kib is not None:
         return _hugepages_mib(place.node, wish) * place.weight // place.of
     part, whole = _FOR_VMS
-    return _ordinary_mib(place.node) * part * place.weight // (whole * place.of)
+    share = _ordinary_mib(place.node) * part * place.weight // (whole * place.of)
+    return share if share < _GIB else share // _GIB * _GIB
 
 
 def _hugepages_mib(node: NumaNode, wish: Wish) -> int:
@@ -137,3 +143,12 @@ def _not_known(node: NumaNode, wish: Wish) -> str | None:
 
 def _pages(wish: Wish) -> str:
     return "" if wish.hugepage_kib is None else f" in hugepages of {wish.hugepage_kib} kB"
+
+
+def _typed(mib: int) -> str:
+    """Return a size as the command line takes it."""
+    return f"{mib}M" if mib % _GIB else f"{mib // _GIB}G"
+
+
+def _said(mib: int) -> str:
+    return f"{mib} MiB" if mib % _GIB else f"{mib // _GIB} GiB"

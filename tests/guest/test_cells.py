@@ -1,6 +1,7 @@
 """A VM's NUMA nodes: what they are bound to, and what is refused."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from guest.plans import a800_two_gpus
@@ -114,7 +115,7 @@ def test_by_default_a_vm_has_the_share_of_its_gpus() -> None:
     [cell] = made(gpus(0, 0)).cells
 
     assert len(cell.host_cpus) == 32  # of 64, by two of four GPUs
-    assert cell.memory_mib == 1024 * 1024 * 9 // 10 // 2  # a tenth is the host's
+    assert cell.memory_mib == 460 * 1024  # of 1024 GiB, less a tenth, which is the host's
 
 
 def test_of_a_node_without_gpus_a_vm_has_the_share_of_one_as_on_the_others() -> None:
@@ -146,10 +147,8 @@ def test_ordinary_memory_is_what_no_hugepage_has() -> None:
     with pytest.raises(BadInputError) as raised:
         made(gpus(0), Wish(memory_mib=200 * 1024), nodes)
 
-    assert str(raised.value) == (
-        "node 0: 204800 MiB of memory are wanted, and 102400 MiB are there"
-    )
-    assert raised.value.hint == "--memory 102400M fits"
+    assert str(raised.value) == ("node 0: 200 GiB of memory are wanted, and 100 GiB are there")
+    assert raised.value.hint == "--memory 100G fits"
 
 
 def test_siblings_are_pinned_side_by_side() -> None:
@@ -223,16 +222,16 @@ def test_hugepages_that_others_hold_are_refused_with_what_fits() -> None:
         made(gpus(0), Wish(hugepage_kib=GIB), nodes)
 
     assert str(raised.value) == (
-        "node 0: 25600 MiB of memory are wanted in hugepages of 1048576 kB, and 10240 MiB are there"
+        "node 0: 25 GiB of memory are wanted in hugepages of 1048576 kB, and 10 GiB are there"
     )
-    assert raised.value.hint == "--memory 10240M fits"
+    assert raised.value.hint == "--memory 10G fits"
 
 
 def test_hugepages_of_another_vms_plan_are_not_there() -> None:
     nodes = {0: node(0, pages={GIB: Hugepages(100, None)})}
     first = made(gpus(0), Wish(hugepage_kib=GIB, memory_mib=90 * 1024), nodes)
 
-    with pytest.raises(BadInputError, match="and 10240 MiB are there"):
+    with pytest.raises(BadInputError, match="and 10 GiB are there"):
         made(gpus(0), Wish(hugepage_kib=GIB, taken=(taking(first),)), nodes)
 
 
@@ -264,10 +263,30 @@ def test_hugepages_of_a_size_that_is_not_there_are_refused(
 
 
 def test_memory_that_is_no_number_of_hugepages_is_refused_with_the_nearest() -> None:
-    with pytest.raises(BadInputError, match="is not a number of hugepages of 1024 MiB") as raised:
+    with pytest.raises(BadInputError, match="is not a number of hugepages of 1 GiB") as raised:
         made(gpus(0), Wish(hugepage_kib=GIB, memory_mib=5000))
 
-    assert raised.value.hint == "--memory 4096M is"
+    assert raised.value.hint == "--memory 4G is"
+
+
+def test_a_small_share_is_in_mebibytes() -> None:
+    [cell] = made(gpus(0), nodes={0: replace(node(0), memory_kib=2048 * 1024 + 40)}).cells
+
+    assert cell.memory_mib == 460  # of 2048 MiB: nine tenths, and of these a quarter
+
+
+def test_memory_that_does_not_fit_is_told_in_mebibytes_where_it_is_no_gibibyte() -> None:
+    nodes = {0: replace(node(0), memory_kib=2048 * 1024 + 40)}
+
+    with pytest.raises(BadInputError, match="2049 MiB of memory are wanted, and 2 GiB are there"):
+        made(gpus(0), Wish(memory_mib=2049), nodes)
+
+
+def test_a_vm_without_memory_is_refused() -> None:
+    with pytest.raises(BadInputError, match="a VM without memory is none") as raised:
+        made(gpus(0), Wish(memory_mib=0))
+
+    assert raised.value.hint == "--memory 1M is"
 
 
 def test_a_node_that_would_give_no_cpu_is_refused() -> None:
