@@ -17,7 +17,7 @@ def test_the_commands_of_a_document_print_what_it_shows(document: Path, tmp_path
     assert printed == shown
 
 
-def test_the_readme_and_the_pages_on_routes_show_output() -> None:
-    names = {"README.md", "docs/routes.md", "docs/slow-gdr.md"}
+def test_the_readme_and_the_pages_on_routes_and_vms_show_output() -> None:
+    names = {"README.md", "docs/guest.md", "docs/routes.md", "docs/slow-gdr.md"}
 
     assert names <= {str(document.relative_to(CHECKOUT)) for document in SHOWING}
