@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pcietune.guest.choice.candidates import Gpus, candidates, is_whole, of_partitions
 from pcietune.guest.choice.choice import Choice
-from pcietune.guest.choice.named import named_offers
+from pcietune.guest.choice.named import check_whole, named_offers
 from pcietune.guest.choice.nics import Picked, pick_nics
 from pcietune.guest.choice.nvlink import NvLink
 from pcietune.guest.choice.rank import Ranking
@@ -40,6 +40,7 @@ def choose(stock: Stock, wish: Wish, nvlink: NvLink) -> Choice:
         switches = switches_for(stock, len(gpus), nvlink)
         held = partition_held(stock, gpus, partitions)
     chosen = Choice(gpus, picked.offers, switches, held, (), ())
+    check_whole(stock, chosen.offers)
     return replace(
         chosen,
         reasons=tuple(reasons(stock, chosen, by_name=bool(wish.functions))),
@@ -55,7 +56,8 @@ def _best(stock: Stock, wish: Wish, partitions: Table) -> Gpus:
     """
     count = wish.gpus or 0
     free = [gpu for gpu in stock.gpus if not gpu.why_not]
-    nics = {address for card in stock.cards for address in card.whole.addresses}
+    cards = [card.whole for card in stock.cards if not card.whole.why_not]
+    nics = {address for card in cards for address in card.addresses}
 
     def fitting(number: int) -> list[Gpus]:
         return [gpus for gpus in candidates(free, number) if is_whole(gpus, nics)]

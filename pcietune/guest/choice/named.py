@@ -15,8 +15,7 @@ def named_offers(stock: Stock, names: Iterable[str]) -> tuple[Offer, ...]:
     One that is named by a companion is given whole.
 
     Raises:
-        BadInputError: There is no such function to be given, something keeps it from VMs, or an
-            IOMMU group would be torn apart.
+        BadInputError: There is no such function to be given, or something keeps it from VMs.
     """
     found: dict[PciAddress, Offer] = {}
     for name in names:
@@ -27,9 +26,26 @@ def named_offers(stock: Stock, names: Iterable[str]) -> tuple[Offer, ...]:
                 hint=_others(stock, offer.chosen.kind),
             )
         found[offer.address] = offer
-    offers = tuple(sorted(found.values(), key=lambda offer: offer.order))
-    _check_whole(stock, offers)
-    return offers
+    return tuple(sorted(found.values(), key=lambda offer: offer.order))
+
+
+def check_whole(stock: Stock, offers: Sequence[Offer]) -> None:
+    """Do nothing if no IOMMU group is torn apart by giving these.
+
+    Raises:
+        BadInputError: One is.
+    """
+    held = {address for offer in offers for address in offer.addresses}
+    for offer in offers:
+        torn = sorted(offer.mates - held)
+        if torn:
+            kept = by_reason(o for o in (stock.owner(address) for address in torn) if o is not None)
+            together = " ".join(f"--function {address}" for address in (offer.address, *torn))
+            raise BadInputError(
+                f"{offer.address}: its IOMMU group would be torn apart, for it also holds"
+                f" {', '.join(map(str, torn))}",
+                hint=f"its rest cannot be given: {kept}" if kept else f"name all: {together}",
+            )
 
 
 def _offer(stock: Stock, name: str) -> Offer:
@@ -50,17 +66,3 @@ def _others(stock: Stock, kind: Kind) -> str:
     """Return what could be named instead."""
     free = [each for each in stock.offers() if each.chosen.kind is kind and not each.why_not]
     return f"those of its kind that can be given: {named(free)}"
-
-
-def _check_whole(stock: Stock, offers: Sequence[Offer]) -> None:
-    held = {address for offer in offers for address in offer.addresses}
-    for offer in offers:
-        torn = sorted(offer.mates - held)
-        if torn:
-            kept = by_reason(o for o in (stock.owner(address) for address in torn) if o is not None)
-            functions = " ".join(f"--function {address}" for address in torn)
-            raise BadInputError(
-                f"{offer.address}: its IOMMU group would be torn apart, for it also holds"
-                f" {', '.join(map(str, torn))}",
-                hint=f"its rest cannot be given: {kept}" if kept else f"add {functions}",
-            )

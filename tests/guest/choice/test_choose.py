@@ -234,6 +234,23 @@ def test_a_gpu_that_shares_a_group_with_a_nic_brings_that_nic() -> None:
     assert addresses(choice.nics) == [address(0, 3)]
 
 
+def test_a_gpu_is_not_given_without_a_nic_of_its_iommu_group() -> None:
+    stock = stock_of([Switch(gpus=1, nics=1)])
+    tied = replace(stock.gpus[0], mates=frozenset({address(0, 1)}))
+
+    with pytest.raises(BadInputError, match=r"0000:13:00\.0: its IOMMU group would be torn apart"):
+        choose(replace(stock, gpus=(tied,)), Wish(gpus=1, nics=0), NvLink())
+
+
+def test_a_gpu_whose_group_holds_a_nic_that_others_have_is_passed_over() -> None:
+    stock = stock_of([Switch(gpus=2, nics=2, busy=frozenset({2}))])
+    tied = replace(stock.gpus[0], mates=frozenset({address(0, 2)}))
+
+    choice = chosen(replace(stock, gpus=(tied, stock.gpus[1])), 1)
+
+    assert addresses(choice.gpus) == [address(0, 1)]
+
+
 @given(CASES, st.randoms(use_true_random=False))
 def test_a_choice_does_not_depend_on_the_order_in_which_a_host_lists_things(
     case: tuple[list[Switch], list[int], int], random: Random

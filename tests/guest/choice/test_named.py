@@ -85,4 +85,4 @@ def test_one_whose_iommu_group_would_be_torn_apart_is_refused_with_what_to_add()
     with pytest.raises(BadInputError, match="IOMMU group would be torn apart") as error:
         named(replace(stock, gpus=(gpu, *stock.gpus[1:])), GPU, nics=0)
 
-    assert error.value.hint == "add --function 0000:14:00.0"
+    assert error.value.hint == "name all: --function 0000:13:00.0 --function 0000:14:00.0"
