@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from pcietune.address import PciAddress
-from pcietune.errors import PcietuneError
 from pcietune.guest.plan import Plan
 from pcietune.guest.stock.of_this_host import check_of_this_host
+from pcietune.guest.stock.reading import state_of
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import PciFunction
@@ -37,10 +37,12 @@ def occupied(
     """
     found: dict[str, str] = {}
     for function in fabric.functions.values():
+        top = None if function.is_pci_bridge else fabric.topmost_switch(function)
+        if top is None or top.location in found:
+            continue
         who = _who(host, function, users, taken)
-        top = None if who is None else fabric.topmost_switch(function)
-        if who is not None and top is not None:
-            found.setdefault(top.location, who)
+        if who is not None:
+            found[top.location] = who
     return found
 
 
@@ -52,10 +54,6 @@ def _who(
 ) -> str | None:
     if function.address in taken:
         return taken[function.address]
-    if function.is_pci_bridge:
-        return None
-    try:
-        state = host.state(function)
-    except PcietuneError:  # it vanished
-        return None
-    return users.get(function.address, "VFIO") if state.in_use_by_vfio else None
+    state = state_of(host, function)
+    used = state is not None and state.in_use_by_vfio
+    return users.get(function.address, "VFIO") if used else None

@@ -18,15 +18,10 @@ def read_chosen(
     host: HostAccess,
     fabric: Fabric,
     function: PciFunction,
+    state: FunctionState,
     kind: Kind,
-    companions: tuple[Chosen, ...] = (),
 ) -> Chosen:
-    """Return a function with all that was found out of it; what could not be read is None.
-
-    Raises:
-        ConfigSpaceError: The function vanished.
-    """
-    state = host.state(function)
+    """Return a function with all that was found out of it; what could not be read is None."""
     above = fabric.ports_above(function)
     linked = fabric.functions.get(state.physical_function or function.address, function)
     return Chosen(
@@ -38,7 +33,6 @@ def read_chosen(
         bars=_bars(host, function),
         ats=_has_ats(host, function),
         switches=tuple(p for p in above if fabric.port_type(p) is PortType.UPSTREAM_PORT),
-        companions=companions,
         root_link=_link(host, above[0]) if above else None,
     )
 

@@ -1,7 +1,7 @@
 """Finds what a host has for VMs, and what keeps each of it from them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pcietune.address import PciAddress
 from pcietune.guest.chosen import Chosen
@@ -53,13 +53,11 @@ def take_stock(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> 
     taken = taken_by(audited.fabric, wish.taken)
     others = occupied(host, audited.fabric, beside.users, taken)
     taking = _Taking(Judges(host, audited, beside, taken, wish), others)
-    slots = taking.slots()
-    offers = [taking.offer(functions) for functions in slots]
-    present = [offer for offer in offers if offer is not None]
+    offers = [taking.offer(members) for members in taking.slots()]
     return Stock(
-        gpus=_of_kind(present, Kind.GPU),
-        cards=tuple(taking.card(offer) for offer in _of_kind(present, Kind.NIC)),
-        nvswitches=_of_kind(present, Kind.NVSWITCH),
+        gpus=_of_kind(offers, Kind.GPU),
+        cards=tuple(taking.card(offer) for offer in _of_kind(offers, Kind.NIC)),
+        nvswitches=_of_kind(offers, Kind.NVSWITCH),
         occupied=others,
         modules=wish.modules,
     )
@@ -89,12 +87,7 @@ class _Taking:
         self._roles: Mapping[PciAddress, RoleName] = assign_roles(
             judges.audited.profile, self._fabric, judges.host
         )
-        virtual = (
-            address
-            for role in self._roles
-            for address in self._state(role).virtual_functions
-            if address in self._fabric.functions
-        )
+        virtual = (address for role in self._roles for address in self._virtual_functions(role))
         self._offered: Collection[PciAddress] = {*self._roles, *virtual}
 
     def slots(self) -> list[list[_Member]]:
@@ -111,18 +104,13 @@ class _Taking:
         found = [sorted(members, key=_precedence) for members in slots.values()]
         return [members for members in found if members[0].role is not None]
 
-    def offer(self, members: list[_Member]) -> Offer | None:
-        """Return a slot's functions as one offer; None if they vanished."""
+    def offer(self, members: list[_Member]) -> Offer:
+        """Return a slot's functions as one offer."""
         first, *others = members
-        companions = tuple(
-            read_chosen(
-                self._judges.host, self._fabric, each.function, _companion_kind(first, each)
-            )
-            for each in others
-        )
         kind = _KINDS[first.role] if first.role is not None else Kind.COMPANION
-        chosen = read_chosen(self._judges.host, self._fabric, first.function, kind, companions)
-        return self._judged(chosen, members)
+        chosen = self._read(first, kind)
+        companions = tuple(self._read(each, _companion_kind(first, each)) for each in others)
+        return self._judged(replace(chosen, companions=companions), members)
 
     def card(self, whole: Offer) -> Card:
         """Return a NIC and the VFs of its ports."""
@@ -138,8 +126,11 @@ class _Taking:
             if function is None or state is None:
                 continue
             role = self._roles.get(port.function.address)
-            chosen = read_chosen(self._judges.host, self._fabric, function, Kind.NIC)
-            yield self._judged(chosen, [_Member(function, state, role)])
+            member = _Member(function, state, role)
+            yield self._judged(self._read(member, Kind.NIC), [member])
+
+    def _read(self, member: _Member, kind: Kind) -> Chosen:
+        return read_chosen(self._judges.host, self._fabric, member.function, member.state, kind)
 
     def _judged(self, chosen: Chosen, members: list[_Member]) -> Offer:
         together = [each.function.address for each in members]
@@ -181,8 +172,9 @@ class _Taking:
         if other is not None:
             yield f"its switch serves {other}, maybe another tenant"
 
-    def _state(self, address: PciAddress) -> FunctionState:
-        return self._judges.host.state(self._fabric.functions[address])
+    def _virtual_functions(self, address: PciAddress) -> Iterable[PciAddress]:
+        state = state_of(self._judges.host, self._fabric.functions[address])
+        return () if state is None else state.virtual_functions
 
 
 def _precedence(member: _Member) -> tuple[int, tuple[int, str]]:

@@ -24,20 +24,26 @@ from trees.fabrics import cascade, two_switches
 from trees.function import ACS_CAPABLE, Function, downstream_port, gpu, nic, nvswitch
 from trees.groups import into_group
 from trees.host import TreeHost
-from tune.faults import set_word
-from tune.profiles import handing_over, with_roles
+from tune.faults import set_word, vanish
+from tune.judged import opened
+from tune.profiles import PROFILE, handing_over, with_roles
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.guest.kinds import Kind
 from pcietune.guest.plan import Plan
 from pcietune.guest.stock.beside import Beside
+from pcietune.guest.stock.take_stock import take_stock
 from pcietune.guest.wish import Mig, Wish
 from pcietune.model.hold import Hold, HoldKind
 from pcietune.model.profile import Attach, FunctionPattern, ModeName, Role
 from pcietune.model.protection import Protect, Selector
 from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Tenancy
+from pcietune.model.yardstick import Yardstick
+from pcietune.tune.audit.audit import audit
+from pcietune.tune.audit.memory import Memory
+from pcietune.tune.match.survey import survey
 
 GPU_PORT, NIC_PORT = "0000:22:00.0", "0000:22:04.0"
 AS_NVSWITCH = Role(FunctionPattern(("10de:1af1",)))
@@ -365,3 +371,14 @@ def test_a_member_of_an_iommu_group_of_which_nothing_is_known_is_told(tree: Tree
     wish = Wish(gpus=1, allow_failing=True)
 
     assert any("0000:77:00.0, not known" in why for why in reasons(stock_of(tree, wish=wish))[GPU])
+
+
+def test_what_vanishes_while_it_is_looked_at_is_not_offered(tree: TreeHost) -> None:
+    host = opened(tree)
+    fabric = survey(host, lambda functions: functions)
+    audited = audit(host, fabric, Yardstick(PROFILE, ModeName.VM), Memory(None))
+    vanish(tree, GPU)
+
+    stock = take_stock(opened(tree), audited, Beside(), Wish(gpus=1))
+
+    assert [str(gpu.address) for gpu in stock.gpus] == [FAR_GPU]
