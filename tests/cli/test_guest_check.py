@@ -204,3 +204,16 @@ def test_a_dump_of_the_vm_does_for_addresses_and_capabilities(
         "pass"
     }
     assert {told["nic1", each] for each in ("BARs", "NUMA node")} == {"not known"}
+
+
+def test_a_function_of_which_nothing_is_told_keeps_the_vm_from_passing(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    source = _vm(tmp_path, vm_of(PLAN))
+    (source / "sys/bus/pci/devices/0000:00:01.0/uevent").write_text("PCI_CLASS=nonsense\n")
+    run = pcietune("guest", "check", _plan(tmp_path), "--from", source)
+
+    assert run.exit_code == 6
+    assert "37 compared, functions not seen: 1" in run.stdout
+    assert "note  " in run.stdout
+    assert "0000:00:01.0" in run.stdout

@@ -11,12 +11,12 @@ def lines(checked: Checked) -> Iterator[str]:
     differing, unknown = checked.of(Verdict.DIFFERS), checked.of(Verdict.NOT_KNOWN)
     whole = len(checked.rows)
     left = [f"{len(unknown)} not known"] if unknown else []
-    left += [f"{len(checked.unseen)} functions not seen"] if checked.unseen else []
+    left += [f"functions not seen: {len(checked.unseen)}"] if checked.unseen else []
     if differing:
         parts = ", ".join([f"{len(differing)} of {whole} differ", *left])
         yield f"NOT as planned: {checked.name}: {parts}"
     elif left:
-        yield f"not known: whether {checked.name} is as planned: of {whole} {', '.join(left)}"
+        yield f"not known: whether {checked.name} is as planned: {whole} compared, {', '.join(left)}"
     else:
         yield f"pass  {checked.name} is as planned: {whole} compared"
     yield from _by_cause(differing)

@@ -7,6 +7,8 @@ import msgspec
 from guest import plans
 from guest.check.seen import checked, differing, why
 from guest.check.vm import Vm, port, vm_of
+from trees.config import ConfigBuilder
+from trees.function import Function
 
 from pcietune.guest.check.row import Aspect
 from pcietune.guest.check.told import lines
@@ -146,3 +148,19 @@ def test_functions_below_two_switches_that_were_to_share_one_are_found(tmp_path:
 
     assert ("up0", Aspect.SWITCH) in differing(result)
     assert differing(result)[0] == ("nic1", Aspect.ADDRESS)
+
+
+def test_what_is_missing_is_told_from_its_neighbour_below_another_root_bus(tmp_path: Path) -> None:
+    vm = vm_of(PLAN).without("0000:23:00.0").shifted(0x60, first=0x20)
+    result = checked(PLAN, vm, tmp_path)
+
+    found = {row.subject: row.found for row in result.rows if row.aspect is Aspect.ADDRESS}
+    assert (found["gpu0"], found["gpu1"]) == (None, "0000:84:00.0")
+
+
+def test_another_device_at_the_place_of_a_port_is_no_port(tmp_path: Path) -> None:
+    vm = vm_of(PLAN).without("0000:20:00.0")
+    other = Function("0000:20:00.0", ConfigBuilder("1b36:000e", 0x060400))
+    result = checked(PLAN, vm.plus(other), tmp_path)
+
+    assert why(result, "gpu0", Aspect.ADDRESS).startswith("nor are the ports above it (rp0, up0")
