@@ -16,7 +16,8 @@ def lines(checked: Checked) -> Iterator[str]:
         parts = ", ".join([f"{len(differing)} of {whole} differ", *left])
         yield f"NOT as planned: {checked.name}: {parts}"
     elif left:
-        yield f"not known: whether {checked.name} is as planned: {whole} compared, {', '.join(left)}"
+        parts = ", ".join([f"{whole} compared", *left])
+        yield f"not known: whether {checked.name} is as planned: {parts}"
     else:
         yield f"pass  {checked.name} is as planned: {whole} compared"
     yield from _by_cause(differing)
