@@ -86,7 +86,7 @@ def test_topology_and_numa_are_the_gap_ats_is_not_and_the_host_is_not_judged(
     run = _check(pcietune, plan, _apart(plan), tmp_path)
 
     assert run.exit_code == 3
-    assert "no emulated switch is above it, so that to NCCL no NIC is near" in run.stdout
+    assert "no emulated switch is above it, so that to NCCL GPU and NIC are far apart" in run.stdout
     assert "gpu0: NUMA node none (-1), planned 0" in run.stdout
     assert "pass  nic0: id, class, BARs, link, ATS capability" in run.stdout
     assert "DirectTrans cannot be seen from here: pcietune audit on the host" in run.stdout

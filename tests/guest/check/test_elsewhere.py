@@ -107,7 +107,9 @@ def test_a_vm_without_the_switch_is_told_from_a_flat_one(tmp_path: Path) -> None
 
     assert differing(result)[0] == ("gpu0", Aspect.ADDRESS)
     cause = why(result, "gpu0", Aspect.PORTS)
-    assert cause.startswith("no emulated switch is above it, so that to NCCL no NIC is near")
+    assert cause.startswith(
+        "no emulated switch is above it, so that to NCCL GPU and NIC are far apart"
+    )
 
 
 def test_a_switch_that_was_not_planned_is_another_port(tmp_path: Path) -> None:
