@@ -62,8 +62,8 @@ def _other_ports(
     switch = any(port.kind is BridgeKind.UPSTREAM_PORT for port in planned)
     if switch and not any(port.id == PORT_IDS[BridgeKind.UPSTREAM_PORT] for port in above):
         return (
-            "no emulated switch is above it, so that to NCCL GPU and NIC are far apart (PHB instead "
-            f"of PIX): {_AS_PRINTED}, or write NCCL a file for this tree by pcietune guest nccl"
+            "no emulated switch is above it, so that to NCCL GPU and NIC are far apart (PHB, not "
+            f"PIX): {_AS_PRINTED}, or write NCCL a file for this tree by pcietune guest nccl"
         )
     return f"other ports are above it than planned: {_AS_PRINTED}"
 
