@@ -47,8 +47,8 @@ def nccl(  # noqa: PLR0913 -- one parameter per option
         typer.Option(
             "--cpu",
             metavar="CPU",
-            help="The host's CPU where the VM shows another: vendor:family:model in decimal, such"
-            " as GenuineIntel:6:143, or arm64.",
+            help="The host's CPU where the VM shows another: vendor, family and model in decimal,"
+            " such as GenuineIntel:6:143; or arm64.",
         ),
     ] = None,
     rccl: Annotated[bool, typer.Option("--rccl", help="Write, or check, for RCCL.")] = False,

@@ -46,6 +46,14 @@ def test_every_commands_help_has_an_example(pcietune: Pcietune, command: str) ->
     assert run.stderr == ""
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_picture_for_a_word_between_colons(pcietune: Pcietune, command: str) -> None:
+    said = pcietune(*command.split(), "--help").stdout
+
+    of_frames = {chr(code) for code in range(0x2500, 0x2580)} | {"…"}
+    assert {each for each in said if not each.isascii()} <= of_frames
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

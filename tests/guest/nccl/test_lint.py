@@ -145,6 +145,8 @@ SELDOM_MEANT = [
     ('busid="0000:23:00.0"', 'busid="0000:23:00.0" busid="0000:24:00.0"', "attribute-twice"),
     ('"0x030200"/>', '"0x030200"><gpu dev="0"/></pci>', "left-over"),
     ('<cpu numaid="1"', '<socket/><cpu numaid="1"', "unknown-element"),
+    ('busid="0000:23:00.0" class="0x030200"', 'busid="0000:00:16.0"', "root-bus"),
+    ('numaid="1"', 'numaid="1" vendor="&quot;AuthenticAMD&#34;"', "entity"),
 ]
 
 
@@ -161,6 +163,7 @@ def test_what_is_seldom_meant_is_a_warning_and_no_error(old: str, new: str, rule
     [
         ('numaid="1"', 'numaid="1" host_hash="0x1"', "left-over"),
         ('"0x030200"/>', '"0x030200"><gpu rank="0"/></pci>', "left-over"),
+        ('"0x020700"/>', '"0x020700"><nic><net dev="0"/></nic></pci>', "left-over"),
         ("/>\n    </pci>", "><gpu><nvlink target='0000:99:0'/></gpu></pci></pci>", "left-over"),
         ('numaid="1"', 'numaid="1" colour="red"', "attribute"),
         ('numaid="1"', 'numaid="1" vendor="AuthenticAMD" familyid="25"', "cpu-kind"),

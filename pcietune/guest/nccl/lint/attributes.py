@@ -1,11 +1,14 @@
 """Attributes of a topology file that NCCL does not read as they seem to be meant."""
 
+import re
 from collections.abc import Iterator
 
 from pcietune.errors import quoted
 from pcietune.guest.nccl.dialect import ATTRIBUTES, MOST_ATTRIBUTES
 from pcietune.guest.nccl.lint.complaint import Found, Severity
 from pcietune.guest.nccl.lint.node import Node
+
+_ENTITY = re.compile(r"&#?\w+;", re.ASCII)
 
 
 def in_attributes(system: Node) -> Iterator[Found]:
@@ -38,6 +41,16 @@ def in_attributes(system: Node) -> Iterator[Found]:
                     else "remove it",
                 )
             keys.add(key)
+            if entity := _ENTITY.search(attribute.value):
+                yield Found(
+                    attribute.offset,
+                    Severity.WARNING,
+                    "entity",
+                    f"{quoted(entity[0])} in {quoted(key)}: NCCL knows no entities, and takes it as"
+                    " it stands",
+                    'write the character itself; between " and " may be a \', and the other way'
+                    " round",
+                )
         if len(node.attributes) > MOST_ATTRIBUTES:
             yield Found(
                 node.attributes[MOST_ATTRIBUTES].offset,

@@ -103,6 +103,15 @@ def _in_place(pci: Node, bus_id: str) -> Iterator[Found]:
     """Yield functions on a root bus, and NICs whose id is not the one NCCL rounds it to."""
     kind = kind_of(pci.get("class") or "")
     on_root_bus = bus_id.startswith("0000:00:")
+    if pci.get("class") is None and not pci.children and on_root_bus:
+        yield Found(
+            pci.at("busid"),
+            Severity.WARNING,
+            "root-bus",
+            f"{bus_id} is on the root bus: of a GPU no link and no neighbours are to be seen there,"
+            " and a NIC's id NCCL rounds to that of the host bridge",
+            "give it a root port of its own, and write the id it has there",
+        )
     if kind == "gpu" and on_root_bus:
         yield Found(
             pci.at("busid"),

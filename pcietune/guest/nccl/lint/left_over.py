@@ -1,4 +1,7 @@
-"""What a topology file has left from the host, or the run, that it was dumped from."""
+"""What a topology file has left from the host, or the run, that it was dumped from.
+
+Source: NCCL 2.30, what src/graph/topo.cc and xml.cc set in any case, or only where it is missing.
+"""
 
 from collections.abc import Iterator
 
@@ -8,31 +11,36 @@ from pcietune.guest.nccl.lint.functions import kind_of
 from pcietune.guest.nccl.lint.node import Node
 
 _LINKS = ("nvlink", "xgmi")
-_REWRITTEN = {"rank", "keep", "host_hash", "mlopart"}
+_REWRITTEN = {
+    "cpu": {"host_hash"},
+    "gpu": {"rank", "keep", "mlopart"},
+    "net": {"dev", "keep"},
+}
+_TAKEN = {"gpu": {"dev"}}
 
 
 def left_over(system: Node) -> Iterator[Found]:
     """Yield what NCCL finds by itself, and takes from the file where it stands there."""
-    for cpu in system.children:
-        yield from _keys(cpu, {"host_hash"})
-    for gpu in system.below("gpu"):
-        yield from _keys(gpu, {"dev", "rank", "keep", "mlopart"})
+    for name in _REWRITTEN:
+        for node in system.below(name):
+            yield from _keys(node)
     yield from _in_nets(system)
     yield from _in_gpu_links(system)
 
 
-def _keys(node: Node, keys: set[str]) -> Iterator[Found]:
-    for key in sorted(keys):
+def _keys(node: Node) -> Iterator[Found]:
+    taken = _TAKEN.get(node.name, set())
+    for key in sorted(_REWRITTEN[node.name] | taken):
         if node.get(key) is None:
             continue
         makes = (
-            "NCCL writes its own"
-            if key in _REWRITTEN
-            else "NCCL takes it for that of this VM, whatever the driver says"
+            "NCCL takes it for that of this VM, whatever the driver says"
+            if key in taken
+            else "NCCL writes its own"
         )
         yield Found(
             node.at(key),
-            Severity.NOTE if key in _REWRITTEN else Severity.WARNING,
+            Severity.WARNING if key in taken else Severity.NOTE,
             "left-over",
             f"{quoted(key)} of a {node.name}, as a dump has it: {makes}",
             "remove it",
@@ -42,7 +50,6 @@ def _keys(node: Node, keys: set[str]) -> Iterator[Found]:
 def _in_nets(system: Node) -> Iterator[Found]:
     ports: dict[str, Node] = {}
     for net in system.below("net"):
-        yield from _keys(net, {"dev", "keep"})
         guid = net.get("guid")
         if guid is None or net.get("speed") is None:
             continue
