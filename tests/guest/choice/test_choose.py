@@ -170,6 +170,18 @@ def test_a_nic_whose_vfs_others_have_is_answered_with_who_has_them() -> None:
         chosen(without(stock, [vf.address]), 1)
 
 
+def test_of_a_card_of_two_ports_a_vf_of_each_is_given_or_nothing() -> None:
+    stock = stock_of([Switch(gpus=2, nics=1, vfs=2)])
+    (first, second) = stock.cards[0].ports[0]
+    both = replace(stock.cards[0], ports=((first,), (second,)))
+    taken = replace(second, why_not=("others have it",))
+    half = replace(both, ports=((first,), (taken,)))
+
+    assert chosen(replace(stock, cards=(both,)), 1).nics == (first, second)
+    with pytest.raises(BadInputError, match="none of its VFs can be given"):
+        chosen(replace(stock, cards=(half,)), 1)
+
+
 def test_a_nic_whose_group_would_be_torn_apart_is_not_picked() -> None:
     stock = stock_of([Switch(gpus=1, nics=2)])
     torn = replace(stock.cards[0].whole, mates=frozenset({stock.cards[1].whole.address}))

@@ -21,7 +21,7 @@ from guest.stock.stocked import (
 )
 from trees.config import ENDPOINT, ConfigBuilder
 from trees.fabrics import cascade, two_switches
-from trees.function import ACS_CAPABLE, Function, downstream_port, gpu, nic, nvswitch
+from trees.function import ACS_CAPABLE, Function, bars, downstream_port, gpu, nic, nvswitch
 from trees.groups import into_group
 from trees.host import TreeHost
 from tune.faults import set_word, vanish
@@ -35,6 +35,8 @@ from pcietune.guest.plan import Plan
 from pcietune.guest.stock.beside import Beside
 from pcietune.guest.stock.take_stock import take_stock
 from pcietune.guest.wish import Mig, Wish
+from pcietune.host.host_files import HostFiles
+from pcietune.host.sysfs import SysfsHost
 from pcietune.model.hold import Hold, HoldKind
 from pcietune.model.profile import Attach, FunctionPattern, ModeName, Role
 from pcietune.model.protection import Protect, Selector
@@ -382,3 +384,33 @@ def test_what_vanishes_while_it_is_looked_at_is_not_offered(tree: TreeHost) -> N
     stock = take_stock(opened(tree), audited, Beside(), Wish(gpus=1))
 
     assert [str(gpu.address) for gpu in stock.gpus] == [FAR_GPU]
+
+
+def test_whether_a_dumps_functions_are_in_use_is_not_known(tree: TreeHost) -> None:
+    host = SysfsHost(HostFiles(tree.root, recorded=True, complete=False))
+    fabric = survey(host, lambda functions: functions)
+    audited = audit(host, fabric, Yardstick(PROFILE, ModeName.VM), Memory(None))
+
+    stock = take_stock(host, audited, Beside(), Wish(gpus=1, allow_failing=True))
+
+    assert "whether a VM has it is not known: a dump does not tell" in reasons(stock)[GPU]
+
+
+def test_a_warning_of_the_audit_keeps_a_gpu_from_vms_too(tmp_path: Path) -> None:
+    at, to = f"{0x40_0000_0000:#018x}", f"{0x5F_FFFF_FFFF:#018x}"
+    nowhere = bars().replace(f"{at} {to}", f"{0:#018x} {0x1F_FFFF_FFFF:#018x}")
+    without = gpu(GPU, below=GPU_PORT)
+    without.attributes["resource"] = nowhere
+
+    (why,) = reasons(stock_of(as_wanted(two_switches(tmp_path, instead=[without]))))[GPU]
+
+    assert why.startswith("gpu.bar1 is not as wanted: ")
+
+
+def test_what_vfio_has_is_not_the_hosts_softwares(tmp_path: Path) -> None:
+    bound = gpu(GPU, below=GPU_PORT, driver="vfio-pci")
+    beside = Beside(holds=lambda _: (Hold(HoldKind.OPEN, "is open"),))
+
+    stock = stock_of(as_wanted(two_switches(tmp_path, instead=[bound])), beside=beside)
+
+    assert GPU not in reasons(stock)
