@@ -130,11 +130,16 @@ def _words(speed: str, width: int) -> str:
 
 
 def _of_qemu(speed: str) -> str:
-    """Return a speed as sysfs prints it, from QEMU's ``2_5``."""
-    return f"{float(speed.replace('_', '.')):.1f} GT/s PCIe"
+    """Return a speed as sysfs prints it, from QEMU's ``2_5``; what is none as it is."""
+    number = speed.replace("_", ".")
+    return f"{float(number):.1f} GT/s PCIe" if _is_number(number) else speed
 
 
 def _gigatransfers(speed: str) -> float:
     """Return a speed as a number; infinite where its text is not known (as NCCL takes it)."""
     number = speed.partition(" ")[0]
-    return float(number) if number.replace(".", "", 1).isdecimal() else float("inf")
+    return float(number) if _is_number(number) else float("inf")
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()

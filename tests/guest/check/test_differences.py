@@ -197,6 +197,19 @@ def test_the_link_of_a_port_is_what_qemu_was_told(tmp_path: Path) -> None:
     assert row.why.startswith("x-speed and x-width")
 
 
+@pytest.mark.parametrize(("speed", "differs"), [("2_5", True), ("16", False), ("fast", True)])
+def test_the_speed_of_a_port_is_read_as_qemu_takes_it(
+    tmp_path: Path, speed: str, *, differs: bool
+) -> None:
+    bridges = [
+        msgspec.structs.replace(each, speed=speed) if each.name == "rp0" else each
+        for each in PLAN.bridges
+    ]
+    plan = msgspec.structs.replace(PLAN, bridges=bridges)
+
+    assert bool(differing(checked(plan, vm_of(PLAN), tmp_path))) is differs
+
+
 def test_a_link_faster_than_planned_is_no_difference(tmp_path: Path) -> None:
     vm = vm_of(PLAN).showing(GPU, max_link_speed="32.0 GT/s PCIe")  # below a slower port
 
