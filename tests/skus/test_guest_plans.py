@@ -75,6 +75,30 @@ def test_vms_that_fill_a_board_are_partitions_and_share_nothing(
     assert partitions == [13, 7, 14]  # modules 5 and 6, 1 to 4, 7 and 8: guide, table of A100
 
 
+@pytest.mark.parametrize(("options", "vms"), [((), 4), (("--share-switches",), 8)])
+def test_an_l20_server_gives_vms_of_one_gpu_a_vf_each_and_a_switch_each_unless_told_otherwise(
+    pcietune: Pcietune, tmp_path: Path, options: tuple[str, ...], vms: int
+) -> None:
+    (sku,) = (sku for sku in SKUS if sku.profile == "l20")
+    replace(sku.server, gpus=[sku.gpus[0]]).build(tmp_path)
+    taken: list[str] = []
+    seen: list[str] = []
+    for number in range(vms):
+        made = _planned(pcietune, tmp_path, "--gpus", "1", *options, *taken)
+        plan = tmp_path / f"{number}.json"
+        plan.write_text(plan_text(made))
+        taken += ["--taken", str(plan)]
+        seen += [each.address for each in made.functions]
+        assert [each.physical_function is None for each in made.functions] == [True, False]
+
+    run = pcietune("guest", "plan", "--from", tmp_path, "--mode", "vm", "--gpus", "1", *options,
+                   *taken)  # fmt: skip
+
+    assert len(seen) == len(set(seen)) == 2 * vms
+    assert run.exit_code == 4
+    assert ("--share-switches" in run.stderr) is (not options)
+
+
 def _board(root: Path) -> None:
     (sku,) = (sku for sku in SKUS if sku.profile == "a800-sxm4-8gpu")
     replace(sku.server, gpus=[sku.gpus[0]]).build(root)
