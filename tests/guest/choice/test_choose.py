@@ -237,6 +237,20 @@ def test_gpus_of_one_iommu_group_go_together() -> None:
     assert addresses(chosen(replace(stock, gpus=gpus), 2).gpus) == [address(1, 0), address(1, 1)]
 
 
+def test_a_number_that_tears_a_group_apart_is_answered_with_one_that_does_not() -> None:
+    stock = stock_of([Switch(gpus=2, nics=0)])
+    first, second = stock.gpus
+    gpus = (
+        replace(first, mates=frozenset({second.address})),
+        replace(second, mates=frozenset({first.address})),
+    )
+
+    with pytest.raises(BadInputError, match="without tearing an IOMMU group apart") as error:
+        chosen(replace(stock, gpus=gpus), 1)
+
+    assert error.value.hint == "the nearest number that it can give: --gpus 2"
+
+
 def test_a_gpu_that_shares_a_group_with_a_nic_brings_that_nic() -> None:
     stock = stock_of([Switch(gpus=1, nics=3)])
     tied = replace(stock.gpus[0], mates=frozenset({address(0, 3)}))
