@@ -74,7 +74,6 @@ def listed(
             board and a host are given; or the module file cannot be used.
         NotPermittedError: This user may not look there.
     """
-    active = told.active or ()
     if board is not None:
         if source or module_file is not None:
             raise BadInputError(
@@ -82,14 +81,14 @@ def listed(
                 hint="leave --board out, or the others",
             )
         return list_partitions(
-            _with(board_named(board), told), active, addresses={}, switches=None, gpus=()
+            _with(board_named(board), told), told.active, addresses={}, switches=None, gpus=()
         )
     with open_host(source) as host:
         found = _board_of(host)
         modules = _modules(host, module_file)
         return list_partitions(
             _with(board_with_modules(found, modules.values()), told),
-            active,
+            told.active,
             addresses={module: str(address) for address, module in modules.items()},
             switches=[str(switch.address) for switch in nvswitches(host.functions())],
             gpus=[str(gpu.address) for gpu in host.functions() if is_nvidia_gpu(gpu)],

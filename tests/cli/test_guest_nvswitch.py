@@ -186,7 +186,7 @@ def test_modules_by_hand_tell_which_gpu_each_is(pcietune: Pcietune, tmp_path: Pa
         "id": 2,
         "modules": [9, 10, 11, 12, 13, 14, 15, 16],
         "links": 12,
-        "state": "free",
+        "state": "not known",
         "taken_by": [],
     }
     assert document["service_vm"]["at_start"] == ["0000:03:00.0", "0000:04:00.0"]
@@ -226,7 +226,25 @@ def test_a_board_is_listed_by_its_name_on_any_machine(pcietune: Pcietune) -> Non
 
     assert (document["title"], document["service_vm"]) == ("HGX B200 or B300", None)
     assert [each["id"] for each in document["partitions"]] == list(range(1, 16))
-    assert "ids begin at 1" in document["notes"][0]["text"]
+    assert "ids begin at 1" in document["notes"][1]["text"]
+
+
+def test_a_board_called_by_its_gpu_is_told_its_name(pcietune: Pcietune) -> None:
+    for typed, named in (("h200", "hopper"), ("B300", "blackwell"), ("a800-16", "one of a100")):
+        run = pcietune("guest", "nvswitch", "--board", typed)
+
+        assert run.exit_code == ExitCode.BAD_INPUT
+        assert f"try: {named}" in run.stderr
+
+
+def test_nothing_is_called_free_where_nobody_told_what_is_active(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    listed = pcietune("guest", "nvswitch", "--board", "a800").stdout
+    handled = json.loads(pcietune("guest", "nvswitch", _plan(tmp_path), "--json").stdout)
+
+    assert " free " not in listed
+    assert handled["deactivate_first"] is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Tables are of the Fabric Manager User Guide (release 2.3), shared NVSwitch and f
 virtualization models; ids stay the same where Fabric Manager does not support all of them.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -167,7 +168,9 @@ def board_named(name: str) -> Board:
     for board in BOARDS:
         if board.name == name:
             return board
+    meant = [board for board in BOARDS if name.upper() in re.findall(r"\w+", board.title)]
     raise BadInputError(
         f"{quoted(name)}: no board with NVSwitches that pcietune knows",
-        hint=f"one of {', '.join(board.name for board in BOARDS)}",
+        hint=" or ".join(f"{board.name} is {board.title}" for board in meant)
+        or f"one of {', '.join(board.name for board in BOARDS)}",
     )

@@ -21,7 +21,7 @@ def steps_before(
     model: NvSwitchModel,
     board: Board,
     partition: Partition | None,
-    in_the_way: Table,
+    in_the_way: Table | None,
     reach: Reach,
 ) -> Iterator[Step]:
     """Yield what is done until a VM's driver has its GPUs.
@@ -30,13 +30,19 @@ def steps_before(
         model: SHARED or HOST.
         board: The host's.
         partition: Of the VM's GPUs; None if not known.
-        in_the_way: Active partitions that share GPUs with it, itself included.
+        in_the_way: Active partitions that share GPUs with it, itself included; None if it is not
+            known which are active.
         reach: How fmpm reaches Fabric Manager.
     """
     fmpm_runs = reach.where(model)
     yield from _fabric_manager_runs(model, board)
-    yield Step(fmpm_runs, "see which partitions are active, isActive 1", (reach.fmpm("-l"),))
-    for other in in_the_way:
+    yield Step(
+        fmpm_runs,
+        "see which partitions are active, isActive 1"
+        + (_may_be_in_the_way(board, partition) if in_the_way is None else ""),
+        (reach.fmpm("-l"),),
+    )
+    for other in in_the_way or ():
         shares = "already" if other == partition else "and shares GPUs"
         yield Step(
             fmpm_runs,
@@ -134,6 +140,17 @@ def _fabric_manager_runs(model: NvSwitchModel, board: Board) -> Iterator[Step]:
         runs,
         f"Fabric Manager runs{nvlsm}, of the version of the driver in the VM",
         (IS_ACTIVE, "nv-fabricmanager --version"),
+    )
+
+
+def _may_be_in_the_way(board: Board, partition: Partition | None) -> str:
+    if partition is None:
+        return ""
+    sharing = (each for each in board.partitions if each.overlaps(partition))
+    numbers = ", ".join(str(each.number) for each in sharing)
+    return (
+        f"; each of {numbers} has GPUs of it: one that is active is deactivated first, once its VM"
+        " has stopped, or activating fails (FM_ST_IN_USE, -7)"
     )
 
 

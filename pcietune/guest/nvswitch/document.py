@@ -62,7 +62,7 @@ class GpuDocument(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class HandlingDocument(msgspec.Struct, kw_only=True, frozen=True):
-    """NVSwitches around a VM's life."""
+    """NVSwitches around a VM's life; ``deactivate_first`` is null if not known."""
 
     schema: int
     vm: str
@@ -70,7 +70,7 @@ class HandlingDocument(msgspec.Struct, kw_only=True, frozen=True):
     model: str
     gpus: list[GpuDocument]
     partition: PartitionDocument | None
-    deactivate_first: list[PartitionDocument]
+    deactivate_first: list[PartitionDocument] | None
     service_vm: ServiceDocument | None
     config: list[str]
     before: list[StepDocument]
@@ -111,7 +111,9 @@ def handling_document(handling: Handling) -> HandlingDocument:
             for gpu in handling.gpus
         ],
         partition=None if partition is None else _partition(partition),
-        deactivate_first=[_partition(each) for each in handling.in_the_way],
+        deactivate_first=None
+        if handling.in_the_way is None
+        else [_partition(each) for each in handling.in_the_way],
         service_vm=_service(handling.service),
         config=list(handling.config),
         before=_steps(handling.before),

@@ -49,7 +49,7 @@ class Handling:
         model: Who owns the NVSwitches: FULL, SHARED or HOST.
         gpus: The VM's.
         partition: Theirs; None if the VM has NVSwitches itself, or it is not known.
-        in_the_way: Active partitions that have to be deactivated first.
+        in_the_way: Active partitions that have to be deactivated first; None if not known.
         service: What the service VM is given; None in other models.
         config: Lines of fabricmanager.cfg.
         before: Steps until the VM's driver has its GPUs.
@@ -63,7 +63,7 @@ class Handling:
     model: NvSwitchModel
     gpus: tuple[Held, ...]
     partition: Partition | None
-    in_the_way: Table
+    in_the_way: Table | None
     service: ServiceVm | None
     config: tuple[str, ...]
     before: tuple[Step, ...]
@@ -141,10 +141,12 @@ def _by_partition(
     part, table = plan.nvswitch, board.partitions
     for number in active or ():
         partition_numbered(table, number)
-    in_the_way = () if partition is None else conflicts(table, partition, active or ())
+    in_the_way = None
+    if partition is not None and active is not None:
+        in_the_way = conflicts(table, partition, active)
     held = _held(plan)
     shared = part.model is NvSwitchModel.SHARED
-    ended = {each.number for each in in_the_way}
+    ended = {each.number for each in in_the_way or ()}
     others = None if active is None else [each for each in active if each not in ended]
     notes = [mig_note(board)]
     if partition is None:

@@ -9,6 +9,10 @@ from pcietune.guest.nvswitch.notes import Note, board_notes
 from pcietune.guest.nvswitch.partition import Partition, conflicts, partition_numbered
 from pcietune.guest.nvswitch.service_vm import ServiceVm, service_vm
 
+_WHICH_ARE_ACTIVE = Note(
+    "which partitions are active is not known: fmpm -l | pcietune guest nvswitch --fmpm -"
+)
+
 
 class State(StrEnum):
     """What a partition can be used for now."""
@@ -16,6 +20,7 @@ class State(StrEnum):
     ACTIVE = "active"
     FREE = "free"
     TAKEN = "taken"  # an active one has GPUs of it
+    NOT_KNOWN = "not known"  # which are active was not told
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Listing:
 
 def list_partitions(
     board: Board,
-    active: Collection[int],
+    active: Collection[int] | None,
     *,
     addresses: Mapping[int, str],
     switches: Sequence[str] | None,
@@ -64,7 +69,7 @@ def list_partitions(
 
     Args:
         board: It.
-        active: Ids of those that are active now.
+        active: Ids of those that are active now; None if that is not known.
         addresses: Of GPUs by module, as far as that is known.
         switches: Addresses of the host's NVSwitches; None where no host was looked at.
         gpus: Addresses of all its GPUs.
@@ -72,14 +77,17 @@ def list_partitions(
     Raises:
         BadInputError: The board has no partition of an id.
     """
-    for number in active:
+    for number in active or ():
         partition_numbered(board.partitions, number)
     rows = tuple(_row(board, partition, active) for partition in board.partitions)
     service = None if switches is None else service_vm(board, switches, gpus)
-    return Listing(board, rows, addresses, service, tuple(board_notes(board)))
+    unknown = (_WHICH_ARE_ACTIVE,) if active is None else ()
+    return Listing(board, rows, addresses, service, (*unknown, *board_notes(board)))
 
 
-def _row(board: Board, partition: Partition, active: Collection[int]) -> Row:
+def _row(board: Board, partition: Partition, active: Collection[int] | None) -> Row:
+    if active is None:
+        return Row(partition, State.NOT_KNOWN, ())
     if partition.number in active:
         return Row(partition, State.ACTIVE, ())
     by = tuple(each.number for each in conflicts(board.partitions, partition, active))

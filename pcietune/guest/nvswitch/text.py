@@ -52,9 +52,10 @@ def listing_lines(listing: Listing) -> Iterator[str]:
             f"  {module:2}  {address}" for module, address in sorted(listing.addresses.items())
         )
         if len(listing.addresses) < listing.board.gpus:
+            left = listing.board.gpus - len(listing.addresses)
             yield (
-                "  not known of all: no address tells it, but NVIDIA's own driver while it has the"
-                " GPUs (pcietune record --nvidia), or --modules FILE"
+                f"  not known of {left}: no address tells it, but NVIDIA's own driver while it has"
+                " the GPUs (pcietune record --nvidia), or --modules FILE"
             )
         yield from _service_lines(listing.service)
     yield ""

@@ -24,7 +24,7 @@ def steps_before(board: Board, shape: Shape, functions: Sequence[str]) -> Iterat
         "no other VM has any of its GPUs and NVSwitches: reset them all",
         resets(functions),
     )
-    yield Step(Where.HOST, "start the VM, without another reset")
+    yield Step(Where.HOST, "start the VM, with no other reset by hand")
     if shape.gpus == 1:
         yield Step(
             Where.VM,

@@ -88,7 +88,7 @@ def test_at_the_end_gpus_are_reset_before_their_partition_is_deactivated(
 def test_what_is_active_and_shares_gpus_is_deactivated_first() -> None:
     found = _handled(_plan(HOST), 1, 4)
 
-    assert [each.number for each in found.in_the_way] == [1]
+    assert [each.number for each in found.in_the_way or ()] == [1]
     commands = _commands(found.before)
     assert commands.index("fmpm -d 1") < commands.index("fmpm -a 3")
     assert "fmpm -d 4" not in commands
@@ -100,6 +100,14 @@ def test_a_partition_that_is_active_already_is_deactivated_first() -> None:
 
     assert "is active already" in _text(found.before)
     assert _commands(found.before).count("fmpm -d 3") == 1
+
+
+def test_where_it_is_not_known_what_is_active_all_that_may_be_in_the_way_is_named() -> None:
+    found = _handled(_plan(HOST))
+
+    assert found.in_the_way is None
+    assert "each of 0, 1, 3, 7, 9 has GPUs of it" in _text(found.before)  # modules 1 and 3
+    assert "has GPUs of it" not in _text(_handled(_plan(HOST), 2).before)
 
 
 def test_an_active_partition_that_the_board_has_not_is_refused() -> None:
@@ -127,7 +135,7 @@ def test_without_a_partition_no_line_of_fmpm_names_one() -> None:
     found = _handled(_plan(HOST, partition=None), 1)
 
     assert {c for c in _commands((*found.before, *found.after)) if "fmpm" in c} == {"fmpm -l"}
-    assert found.in_the_way == ()
+    assert found.in_the_way is None
     assert str(found.notes[0]).startswith("not known: which modules")
     assert [gpu.module for gpu in found.gpus] == [None, None]
     assert found.before[-1].text == "the NVLinks are up, if it has several GPUs"

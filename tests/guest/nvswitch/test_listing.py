@@ -20,6 +20,16 @@ def test_what_an_active_partition_has_gpus_of_is_taken_by_it() -> None:
     assert rows[4].by == ()
 
 
+def test_where_nobody_told_what_is_active_none_is_called_free() -> None:
+    found = list_partitions(
+        board_named("hopper"), None, addresses={}, switches=None, gpus=("0000:23:00.0",)
+    )
+
+    assert {row.state for row in found.rows} == {State.NOT_KNOWN}
+    assert "fmpm -l" in found.notes[0].text
+    assert all("fmpm -l |" not in note.text for note in _listing("hopper").notes)
+
+
 def test_of_ampere_the_service_vm_has_gpus_until_fabric_manager_has_begun() -> None:
     for board, at_start in (("a800", ("0000:23:00.0",)), ("hopper", ())):
         service = _listing(board, switches=("0000:07:00.0",)).service
