@@ -36,6 +36,9 @@ def check_links(
 ) -> Iterator[Row]:
     """Yield whether functions, and the ports that were given a link, can do what was planned.
 
+    A VF may show no link, since the registers of its PF have it (SR-IOV, Link Status): of one that
+    shows none nothing is compared.
+
     Args:
         plan: The plan.
         matched: The function that each of it is, by name.
@@ -46,7 +49,9 @@ def check_links(
         function = matched.get(passed.name)
         if function is not None and passed.link_speed is not None and passed.link_width is not None:
             planned = (passed.link_speed, passed.link_width)
-            yield _function(passed, planned, function, host)
+            row = _function(passed, planned, function, host)
+            if row is not None:
+                yield row
     for bridge in plan.bridges:
         if bridge.speed is None or bridge.width is None:
             continue
@@ -78,16 +83,16 @@ def narrow_links(plan: Plan, matched: Mapping[str, PciFunction], host: HostAcces
 
 def _function(
     passed: Passed, planned: tuple[str, int], function: PciFunction, host: HostAccess
-) -> Row:
+) -> Row | None:
+    """Return how a function's link compares; None of a VF that shows none."""
     words = _words(*planned)
     try:
         found = _most(function, host)
     except PcietuneError as error:
         return not_known(passed.name, Aspect.LINK, words, str(error), error)
     if found is None:
-        if passed.physical_function is not None:  # a VF may read as 0 there (SR-IOV, Link Status)
-            return Row(passed.name, Aspect.LINK, Verdict.PASS, words, "not shown of a VF")
-        return not_known(passed.name, Aspect.LINK, words, _UNTOLD)
+        of_vf = passed.physical_function is not None
+        return None if of_vf else not_known(passed.name, Aspect.LINK, words, _UNTOLD)
     enough = _gigatransfers(found[0]) >= _gigatransfers(planned[0]) and found[1] >= planned[1]
     verdict = Verdict.PASS if enough else Verdict.DIFFERS
     return Row(passed.name, Aspect.LINK, verdict, words, _words(*found), "" if enough else _SLOWER)

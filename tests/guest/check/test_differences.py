@@ -224,12 +224,14 @@ def _without_link(plan: Plan, vm: Vm, name: str) -> Vm:
     return vm.showing(passed.guest_address, max_link_speed="Unknown", max_link_width="0")
 
 
-def test_a_link_that_is_not_shown_is_not_known_but_of_a_vf(tmp_path: Path) -> None:
+def test_a_link_that_is_not_shown_is_not_known_and_of_a_vf_not_compared(tmp_path: Path) -> None:
     plan = plans.l20_one_gpu_and_a_vf()
     vm = _without_link(plan, _without_link(plan, vm_of(plan), "gpu0"), "nic0")
     result = checked(plan, vm, tmp_path)
 
     assert [row.subject for row in result.of(Verdict.NOT_KNOWN)] == ["gpu0"]
+    links = {row.subject for row in result.rows if row.aspect is Aspect.LINK}
+    assert "nic0" not in links
 
 
 def test_a_port_without_a_link_is_not_known_to_be_as_planned(tmp_path: Path) -> None:
