@@ -18,6 +18,15 @@ _CAN_MIG = (  # ids of pci.ids; products of NVIDIA's MIG User Guide
     *(0x2328, 0x2329, 0x232C, 0x2335, 0x233B, 0x2342, 0x2348),  # H20, H200, GH200
     *(0x2901, 0x2909, 0x2941, 0x3182, 0x31C2, 0x31C3, 0x2BB5),  # B200, B300, RTX PRO 6000
 )
+_ALONE = (
+    "CUDA in the VM would wait for a Fabric Manager, which nobody has for one GPU alone: load"
+    " NVIDIA's driver there with NVreg_NvLinkDisable=1"
+)
+_WITHOUT = (
+    "the VM does without NVLink: say who has the NVSwitches, --nvswitch full, shared or host; or"
+    " load NVIDIA's driver there with NVreg_NvLinkDisable=1, since CUDA would wait for a Fabric"
+    " Manager (inference)"
+)
 _CONFIDENTIAL = (range(0x2300, 0x2400), range(0x2900, 0x10000))  # Hopper, Blackwell and later
 
 
@@ -56,14 +65,17 @@ def _shared(stock: Stock, choice: Choice) -> Iterator[str]:
 
 
 def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
-    """Yield what is not known of NVLink; one GPU alone has none."""
-    if nvlink.board is None or len(choice.gpus) < 2:
+    """Yield what is not known of NVLink, and what its absence asks of the VM.
+
+    A GPU of such a board, alone in a VM, has its NVLinks switched off there (Fabric Manager User
+    Guide, full passthrough, virtual machine with one GPU).
+    """
+    if nvlink.board is None or not choice.gpus:
         return
     if nvlink.model is NvSwitchModel.NONE:
-        yield (
-            "the VM does without NVLink: to give it some, say who has the NVSwitches:"
-            " --nvswitch full, shared or host"
-        )
+        yield _ALONE if len(choice.gpus) == 1 else _WITHOUT
+    elif len(choice.gpus) == 1:
+        return
     elif nvlink.by_partition and choice.partition is None:
         yield f"NVLink is not planned: it is not known {LEARN_MODULES}"
     elif nvlink.model is NvSwitchModel.FULL and nvlink.board.generation is Generation.BLACKWELL:

@@ -133,8 +133,16 @@ def test_nvlink_that_nobody_planned_is_warned_of_only_where_there_is_some() -> N
     board = NvLink(NvSwitchModel.NONE, board_named("a800"))
 
     assert said(chosen(stock_of(A800), TWO, board), "the VM does without NVLink")
-    assert not said(chosen(stock_of(A800), ONE, board), "NVLink:")
     assert not said(chosen(stock_of(A800), TWO), "without NVLink")
+
+
+def test_a_gpu_of_a_board_that_is_alone_in_a_vm_has_its_nvlinks_switched_off() -> None:
+    alone = NvLink(NvSwitchModel.NONE, board_named("a800"))
+    by_partition = NvLink(NvSwitchModel.HOST, board_named("a800"))
+
+    assert said(chosen(stock_of(A800), ONE, alone), "NVreg_NvLinkDisable=1")
+    assert not said(chosen(stock_of(A800), ONE, by_partition), "NVreg_NvLinkDisable=1")
+    assert not said(chosen(stock_of(A800), ONE), "NVreg_NvLinkDisable=1")
 
 
 def test_of_a_whole_blackwell_board_the_functions_that_manage_it_have_to_be_named() -> None:
