@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pcietune.cli.planned import read_plan
 from pcietune.errors import BadInputError, quoted
+from pcietune.guest.forms import VM_NAME
 from pcietune.guest.kinds import Backend, Firmware, NvSwitchModel
 from pcietune.guest.memory_size import parse_memory
 from pcietune.guest.wish import Expanders, Layout, Mig, Wish
@@ -15,7 +16,6 @@ from pcietune.host.nvidia.kept import read_nvidia
 from pcietune.host.sysfs import SysfsHost
 from pcietune.model.nvidia_gpu import NvidiaGpus, is_nvidia_gpu
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 _VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?")
 _OLDEST = (7, 2)
 _KIB = 1 << 10
@@ -104,7 +104,7 @@ def _name(text: str | None, taken: Sequence[str]) -> str:
     free = next(name for name in numbered if name not in taken)
     if text is None:
         return free
-    if not _NAME.fullmatch(text):
+    if not re.fullmatch(VM_NAME, text):
         raise BadInputError(
             f"{quoted(text)} cannot be a VM's name",
             hint="use up to 63 letters, digits, and . _ - behind the first",

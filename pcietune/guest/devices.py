@@ -2,6 +2,27 @@
 
 import msgspec
 
+from pcietune.guest.forms import (
+    Address,
+    Bus,
+    BusName,
+    Bytes,
+    CellNumber,
+    Chassis,
+    ClassCode,
+    Clique,
+    Device,
+    DeviceName,
+    Function,
+    HostNode,
+    Id,
+    Lanes,
+    LinkSpeed,
+    Location,
+    Natural,
+    PhysicalSlot,
+    PortSpeed,
+)
 from pcietune.guest.kinds import BridgeKind, Kind
 
 
@@ -29,22 +50,22 @@ class Bridge(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
         link_width: Likewise, in lanes.
     """
 
-    name: str
+    name: DeviceName
     kind: BridgeKind
-    parent: str
-    device: int
-    function: int
-    address: str
-    bus: int
-    last_bus: int
-    chassis: int | None
-    slot: int | None
-    speed: str | None
-    width: int | None
-    cell: int | None
-    stands_for: str | None
-    link_speed: str | None = None
-    link_width: int | None = None
+    parent: BusName
+    device: Device
+    function: Function
+    address: Address
+    bus: Bus
+    last_bus: Bus
+    chassis: Chassis | None
+    slot: PhysicalSlot | None
+    speed: PortSpeed | None
+    width: Lanes | None
+    cell: CellNumber | None
+    stands_for: Location | None
+    link_speed: LinkSpeed | None = None
+    link_width: Lanes | None = None
 
 
 class Passed(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -74,23 +95,23 @@ class Passed(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
         clique: Of NVIDIA's GPUDirect P2P, which the operator vouches for; None for no such word.
     """
 
-    name: str
+    name: DeviceName
     kind: Kind
-    address: str
-    path: str
-    id: str
-    class_code: str
-    physical_function: str | None
-    iommu_group: int | None
-    numa_node: int | None
-    switch: str | None
-    link_speed: str | None
-    link_width: int | None
-    bars_64: list[int]
-    bars_32: list[int]
+    address: Address
+    path: Location
+    id: Id
+    class_code: ClassCode
+    physical_function: Address | None
+    iommu_group: Natural | None
+    numa_node: HostNode | None
+    switch: Location | None
+    link_speed: LinkSpeed | None
+    link_width: Lanes | None
+    bars_64: list[Bytes]
+    bars_32: list[Bytes]
     ats: bool | None
-    parent: str
-    function: int
-    guest_address: str
-    cell: int | None
-    clique: int | None
+    parent: DeviceName
+    function: Function
+    guest_address: Address
+    cell: CellNumber | None
+    clique: Clique | None

@@ -8,6 +8,24 @@ lower case, as everywhere; sizes are in the units that the names end with.
 import msgspec
 
 from pcietune.guest.devices import Bridge, Passed
+from pcietune.guest.forms import (
+    Address,
+    Bus,
+    CellNumber,
+    Cpu,
+    DeviceName,
+    Distance,
+    HostNode,
+    HugepageKib,
+    Mebibytes,
+    Module,
+    Natural,
+    Release,
+    SomeMebibytes,
+    Threads,
+    VmName,
+    Word,
+)
 from pcietune.guest.kinds import Backend, Firmware, NvSwitchModel
 
 SCHEMA = 1
@@ -37,8 +55,8 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
         backend: How VFIO maps its memory.
     """
 
-    name: str
-    qemu: str
+    name: VmName
+    qemu: Release
     firmware: Firmware
     backend: Backend
 
@@ -57,14 +75,14 @@ class Cell(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
         distances: To each cell, in order, as ACPI's SLIT has them; 10 to itself.
     """
 
-    cell: int
-    host_node: int | None
-    vcpus: list[int]
-    host_cpus: list[int]
-    threads: int
-    memory_mib: int
-    hugepage_kib: int | None
-    distances: list[int]
+    cell: CellNumber
+    host_node: HostNode | None
+    vcpus: list[Cpu]
+    host_cpus: list[Cpu]
+    threads: Threads
+    memory_mib: SomeMebibytes
+    hugepage_kib: HugepageKib | None
+    distances: list[Distance]
 
 
 class Budget(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -77,10 +95,10 @@ class Budget(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
         memory_32_mib: The window below 4 GiB that they need.
     """
 
-    buses: int
-    spare_buses: int
-    memory_64_mib: int
-    memory_32_mib: int
+    buses: Bus
+    spare_buses: Bus
+    memory_64_mib: SomeMebibytes
+    memory_32_mib: Mebibytes
 
 
 class Expectation(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -95,8 +113,8 @@ class Expectation(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
         not_known: What it depends on and a plan cannot tell, each with what tells it.
     """
 
-    one: str
-    other: str
+    one: DeviceName
+    other: DeviceName
     means: str
     bandwidth: str
     why: str
@@ -117,10 +135,10 @@ class NvSwitchPlan(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     """
 
     model: NvSwitchModel
-    board: str | None
-    switches: list[str]
-    partition: int | None
-    modules: dict[str, int]
+    board: Word | None
+    switches: list[Address]
+    partition: Natural | None
+    modules: dict[DeviceName, Module]
     notes: list[str]
 
 

@@ -1,12 +1,10 @@
 """A plan as text."""
 
-from collections.abc import Iterator
-
 import msgspec
 
-from pcietune.address import PciAddress
-from pcietune.errors import BadInputError, quoted
+from pcietune.errors import BadInputError
 from pcietune.guest.plan import SCHEMA, Plan
+from pcietune.guest.plan_faults import plan_faults
 
 _AGAIN = "make it again: pcietune guest plan"
 
@@ -33,7 +31,7 @@ def parse_plan(text: str, name: str) -> Plan:
     """
     try:
         head = msgspec.json.decode(text, type=_Head)
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadInputError(
             f"{name}: no plan of a VM: {error}", hint="pcietune guest plan --gpus 1 makes one"
         ) from error
@@ -46,32 +44,7 @@ def parse_plan(text: str, name: str) -> Plan:
         plan = msgspec.json.decode(text, type=Plan)
     except msgspec.DecodeError as error:
         raise BadInputError(f"{name}: {error}", hint=_AGAIN) from error
-    wrong = next(_wrong_places(plan), None)
-    if wrong is not None:
-        raise BadInputError(f"{name}: {wrong}", hint=_AGAIN)
+    fault = next(plan_faults(plan), None)
+    if fault is not None:
+        raise BadInputError(f"{name}: {fault}", hint=_AGAIN)
     return plan
-
-
-def _wrong_places(plan: Plan) -> Iterator[str]:
-    """Yield what is nowhere, or at no address: parents stand before what is below them."""
-    known = {"pcie.0"}
-    for bridge in plan.bridges:
-        if bridge.parent not in known:
-            yield f"{quoted(bridge.name)}: {quoted(bridge.parent)} is no bridge that stands before"
-        if bridge.name in known:
-            yield f"{quoted(bridge.name)} is there twice"
-        known.add(bridge.name)
-    names: set[str] = set()
-    for function in plan.functions:
-        if function.parent not in known:
-            yield f"{quoted(function.name)}: {quoted(function.parent)} is no bridge"
-        if function.name in names | known:
-            yield f"{quoted(function.name)} is there twice"
-        names.add(function.name)
-    addresses = [each.address for each in plan.bridges]
-    addresses += [text for each in plan.functions for text in (each.address, each.guest_address)]
-    for text in addresses:
-        try:
-            PciAddress.parse(text)
-        except BadInputError as error:
-            yield str(error)
