@@ -5,14 +5,22 @@ from typing import Annotated
 
 import typer
 
-from pcietune.cli.options import FromOption, JsonOption, MemoryOption, PlanArgument
+from pcietune.cli.options import FromOption, JsonOption, PlanArgument
 
 
 def check(
     plan: PlanArgument,
     source: FromOption = None,
-    memory: MemoryOption = None,
     *,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="How much memory the VM was started with, such as 64G, where that is not what was"
+            " planned.",
+        ),
+    ] = None,
     topology: Annotated[
         Path | None,
         typer.Option(

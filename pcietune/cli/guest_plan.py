@@ -46,22 +46,31 @@ def plan(  # noqa: PLR0913 -- one parameter per option
         typer.Option(
             "--name",
             metavar="NAME",
-            help="The VM's; by default vm0, or the next that is not taken.",
+            help="The VM's name; by default vm0, or the next that is not taken.",
         ),
     ] = None,
     cpus: Annotated[
         int | None,
-        typer.Option("--cpus", metavar="N", min=1, help="How many; by default its GPUs' share."),
+        typer.Option(
+            "--cpus",
+            metavar="N",
+            min=1,
+            help="How many CPUs; by default its GPUs' share of those of their NUMA nodes.",
+        ),
     ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
-            "--memory", metavar="SIZE", help="How much, such as 64G; by default its GPUs' share."
+            "--memory",
+            metavar="SIZE",
+            help="How much memory, such as 64G; by default its GPUs' share of their NUMA nodes'.",
         ),
     ] = None,
     hugepages: Annotated[
         str,
-        typer.Option("--hugepages", metavar="SIZE", help="That hold its memory: 1G, 2M or none."),
+        typer.Option(
+            "--hugepages", metavar="SIZE", help="Hugepages that hold its memory: 1G, 2M or none."
+        ),
     ] = "none",
     layout: Annotated[
         Layout,
@@ -74,7 +83,8 @@ def plan(  # noqa: PLR0913 -- one parameter per option
         typer.Option("--expanders", help="A root bus for each NUMA node or switch group."),
     ] = Expanders.NODE,
     firmware: Annotated[
-        Firmware, typer.Option("--firmware", help="What numbers its buses.")
+        Firmware,
+        typer.Option("--firmware", help="The firmware that starts it, and numbers its buses."),
     ] = Firmware.OVMF,
     qemu: Annotated[
         str, typer.Option("--qemu", metavar="VERSION", help="The oldest QEMU that is to run it.")

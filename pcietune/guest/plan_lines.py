@@ -4,12 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pcietune.guest.devices import Bridge, Passed
-from pcietune.guest.kinds import BridgeKind, Kind
+from pcietune.guest.kinds import BridgeKind, Kind, NvSwitchModel
 from pcietune.guest.number_list import number_list
 from pcietune.guest.pair_lines import pair_lines
 from pcietune.guest.plan import Cell, Plan
 
 _NAMES = {Kind.GPU: "GPU", Kind.NIC: "NIC", Kind.NVSWITCH: "NVSwitch", Kind.COMPANION: "companion"}
+_ACTIVATORS = {
+    NvSwitchModel.SHARED: "the service VM",
+    NvSwitchModel.HOST: "the host's Fabric Manager",
+}
 _MIB_PER_GIB = 1024
 _KIB_PER_MIB = 1024
 
@@ -30,10 +34,9 @@ def plan_lines(plan: Plan, file: str | None) -> Iterator[str]:
         f" {_memory(budget.memory_64_mib)} and, below 4 GiB, {_memory(budget.memory_32_mib)}"
     )
     if plan.nvswitch.partition is not None:
-        owner = plan.nvswitch.model
         yield (
-            f"NVSwitches: partition {plan.nvswitch.partition}, activated by: {owner}; pcietune"
-            " guest nvswitch FILE tells how"
+            f"NVSwitches: partition {plan.nvswitch.partition}, which"
+            f" {_ACTIVATORS[plan.nvswitch.model]} activates; pcietune guest nvswitch FILE tells how"
         )
     if plan.pairs:
         yield from ("", "what pairs may expect")

@@ -1,8 +1,10 @@
 """A plan for people."""
 
 import msgspec
+import pytest
 from guest.plans import a800_four_gpus_on_two_nodes, l20_one_gpu_and_a_vf, two_gpus_on_ports
 
+from pcietune.guest.kinds import NvSwitchModel
 from pcietune.guest.plan import Plan
 from pcietune.guest.plan_lines import plan_heading, plan_lines, tree_lines
 
@@ -52,13 +54,24 @@ def test_cpus_and_pages_of_each_node_are_told() -> None:
     )
 
 
-def test_the_partition_of_the_nvswitches_is_told() -> None:
+@pytest.mark.parametrize(
+    ("model", "activator"),
+    [
+        (NvSwitchModel.SHARED, "the service VM"),
+        (NvSwitchModel.HOST, "the host's Fabric Manager"),
+    ],
+)
+def test_the_partition_of_the_nvswitches_is_told_and_who_activates_it(
+    model: NvSwitchModel, activator: str
+) -> None:
     plan = a800_four_gpus_on_two_nodes()
-    part = msgspec.structs.replace(plan.nvswitch, partition=7)
+    part = msgspec.structs.replace(plan.nvswitch, partition=7, model=model)
 
     told = lines(msgspec.structs.replace(plan, nvswitch=part))
 
-    assert any(line.startswith("NVSwitches: partition 7") for line in told)
+    assert any(
+        line.startswith(f"NVSwitches: partition 7, which {activator} activates") for line in told
+    )
 
 
 def test_the_next_step_names_the_file_where_there_is_one() -> None:
