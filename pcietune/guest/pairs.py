@@ -12,12 +12,13 @@ import msgspec
 
 from pcietune.address import PciAddress
 from pcietune.guest.devices import Passed
-from pcietune.guest.kinds import Backend, BridgeKind, Kind
+from pcietune.guest.kinds import Backend, BridgeKind, Kind, NvSwitchModel
 from pcietune.guest.nvswitch.tied import Tied, tied_by_nvlink
 from pcietune.guest.plan import Expectation, Plan
 from pcietune.model.access import HostAccess
 from pcietune.model.fabric import Fabric
 from pcietune.model.trace import Outcome
+from pcietune.tune.paths.between_gpus import IS_NVLINK_UP
 from pcietune.tune.paths.in_one_vm import pairs_in_one_vm
 from pcietune.tune.paths.means import Means, Transport, by_pcie, why_it_fails, why_not_followed
 from pcietune.tune.paths.nic_and_gpu import AS_THE_VM_SEES
@@ -104,7 +105,9 @@ def _between_gpus(
         told = _vouched_for(pair, one.clique, _why_no_nvlink(transport, tied))
         far = told.means == Means.PEER_TO_PEER and not _are_near(plan, one, other)
         return _depending_on(told, _DISTANCE) if far else told
-    not_known = [*transport.not_known, *(() if tied is None else tied.not_known)]
+    does_without = tied is not None and plan.nvswitch.model is NvSwitchModel.NONE
+    of_host = [each for each in transport.not_known if not (does_without and each == IS_NVLINK_UP)]
+    not_known = [*of_host, *(() if tied is None else tied.not_known)]
     return Expectation(
         one=one.name,
         other=other.name,
@@ -121,7 +124,7 @@ def _vouched_for(pair: Pair, clique: int, why_no_nvlink: Iterable[str]) -> Expec
     word = (
         f"by clique {clique} the operator vouches for it, and NVIDIA's driver believes it untested"
     )
-    means, bandwidth = Means.PEER_TO_PEER, by_pcie(pair, ways)
+    means, bandwidth = Means.PEER_TO_PEER, f"{by_pcie(pair, ways)}, if clique {clique} is true"
     fails, unread = why_it_fails(ways), why_not_followed(ways)
     not_known = [_PROOF]
     limit = _why_by_the_iommu(pair)
@@ -168,8 +171,10 @@ def _nic_and_gpu(
 ) -> Expectation:
     one, other = both
     not_known = [each for each in transport.not_known if each != AS_THE_VM_SEES]
+    bandwidth = transport.bandwidth
     if not _are_near(plan, one, other) and transport.means is Means.GPUDIRECT_RDMA:
         not_known.append(_TOPOLOGY_FILE)
+        bandwidth = f"{bandwidth}, once NCCL has a topology file"
     why = chain(
         (f"not {better.means}: {better.why}" for better in transport.better),
         _why_not_direct(pair) if transport.means is Means.GPUDIRECT_RDMA else (),
@@ -179,7 +184,7 @@ def _nic_and_gpu(
         one=one.name,
         other=other.name,
         means=transport.means,
-        bandwidth=transport.bandwidth,
+        bandwidth=bandwidth,
         why="; ".join(why),
         not_known=not_known,
     )

@@ -112,6 +112,7 @@ def test_a_clique_is_the_operators_word_and_to_be_proved(tmp_path: Path) -> None
 
     assert found.means == "PCIe peer-to-peer"
     assert found.bandwidth.startswith("about half of the narrowest link")
+    assert found.bandwidth.endswith(", if clique 0 is true")
     assert "clique 0" in found.why
     assert "the operator vouches" in found.why
     assert "through the IOMMU" in found.why
@@ -201,7 +202,9 @@ def test_a_vm_that_does_without_nvlink_has_none(tmp_path: Path) -> None:
     tree.add(nvswitch("0000:26:00.1", below="0000:24:04.0"))
     part = msgspec.structs.replace(NO_PART, board="a100")
 
-    assert "not NVLink: this VM does without" in _pair(tree, _plan(_two(), part)).why
+    found = _pair(tree, _plan(_two(), part))
+    assert "not NVLink: this VM does without" in found.why
+    assert found.not_known == []
 
 
 @pytest.mark.parametrize(
@@ -283,7 +286,10 @@ def test_without_directtrans_it_is_about_half_and_the_port_is_named(tmp_path: Pa
 def test_below_ports_of_their_own_nccl_needs_a_topology_file(
     tmp_path: Path, parents: tuple[str, str]
 ) -> None:
-    assert "pcietune guest nccl" in _nic_and_gpu(tmp_path, parents=parents).not_known[-1]
+    found = _nic_and_gpu(tmp_path, parents=parents)
+
+    assert "pcietune guest nccl" in found.not_known[-1]
+    assert found.bandwidth.endswith(", once NCCL has a topology file")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pcietune.tune.paths.view import Pair
 
 _BY_MEMORY = "10 to 20 GB/s, both directions together (estimate)"
 _FEW = 2  # GPUs, with which NCCL goes any distance on an AMD host
-_STATE = "whether NVLink is up, and not off by MIG: nvidia-smi nvlink -s, nvidia-smi topo -m"
+IS_NVLINK_UP = "whether NVLink is up, and not off by MIG: nvidia-smi nvlink -s, nvidia-smi topo -m"
 _PLUGGED = "whether a bridge ties them: nvidia-smi nvlink -s, nvidia-smi topo -m"
 _PARTITION = (
     "only where a partition of Fabric Manager's has both, activated before the VM's driver loads; "
@@ -47,7 +47,7 @@ def between_gpus(pair: Pair, surroundings: Surroundings) -> Transport:
     links = links_between(one, other, nvswitches=surroundings.nvswitches)
     in_a_vm = surroundings.in_a_vm or is_for_a_vm(pair)
     if links.tie in (Tie.SWITCHES, Tie.BOARD) and not in_a_vm:
-        return Transport(Means.NVLINK, _by_nvlink(links), not_known=(_STATE,))
+        return Transport(Means.NVLINK, _by_nvlink(links), not_known=(IS_NVLINK_UP,))
     better, not_known = _beyond_pcie(pair, links)
     ways = (pair.now.forth.write, pair.now.back.write)
     obstacle = _why_no_peer(pair, surroundings)
@@ -65,7 +65,7 @@ def between_gpus(pair: Pair, surroundings: Surroundings) -> Transport:
 def _beyond_pcie(pair: Pair, links: Links) -> tuple[tuple[Better, ...], tuple[str, ...]]:
     """Return what may tie the two beside PCIe though it cannot be counted on, and what tells."""
     if links.tie in (Tie.SWITCHES, Tie.BOARD):
-        return (Better(Means.NVLINK, _by_nvlink(links), _PARTITION),), (_STATE,)
+        return (Better(Means.NVLINK, _by_nvlink(links), _PARTITION),), (IS_NVLINK_UP,)
     if links.tie is Tie.BRIDGE:
         why = "only with a bridge between the two, which PCI does not show"
         return (Better(Means.NVLINK, _by_nvlink(links), why),), (_PLUGGED,)
