@@ -88,9 +88,11 @@ def _room_mib(node: NumaNode, wish: Wish) -> int:
         return _ordinary_mib(node) - taken
     pages = node.hugepages.get(wish.hugepage_kib)
     if pages is None or not pages.total:
-        there = [f"{size} kB" for size, other in sorted(node.hugepages.items()) if other.total]
+        there = [
+            _said(size // _KIB) for size, other in sorted(node.hugepages.items()) if other.total
+        ]
         raise BadInputError(
-            f"node {node.number} has no hugepages of {wish.hugepage_kib} kB",
+            f"node {node.number} has no hugepages of {_said(wish.hugepage_kib // _KIB)}",
             hint=f"it has some of {' and '.join(there)}"
             if there
             else f"reserve them: echo N > /sys/devices/system/node/node{node.number}/hugepages/"
@@ -142,7 +144,9 @@ def _not_known(node: NumaNode, wish: Wish) -> str | None:
 
 
 def _pages(wish: Wish) -> str:
-    return "" if wish.hugepage_kib is None else f" in hugepages of {wish.hugepage_kib} kB"
+    return (
+        "" if wish.hugepage_kib is None else f" in hugepages of {_said(wish.hugepage_kib // _KIB)}"
+    )
 
 
 def _typed(mib: int) -> str:

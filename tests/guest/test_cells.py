@@ -222,7 +222,7 @@ def test_hugepages_that_others_hold_are_refused_with_what_fits() -> None:
         made(gpus(0), Wish(hugepage_kib=GIB), nodes)
 
     assert str(raised.value) == (
-        "node 0: 25 GiB of memory are wanted in hugepages of 1048576 kB, and 10 GiB are there"
+        "node 0: 25 GiB of memory are wanted in hugepages of 1 GiB, and 10 GiB are there"
     )
     assert raised.value.hint == "--memory 10G fits"
 
@@ -249,14 +249,14 @@ def test_that_a_recording_does_not_tell_free_hugepages_is_said() -> None:
 @pytest.mark.parametrize(
     ("pages", "hint"),
     [
-        ({2048: Hugepages(5, 5), GIB: Hugepages(0, 0)}, "it has some of 2048 kB"),
+        ({2048: Hugepages(5, 5), GIB: Hugepages(0, 0)}, "it has some of 2 MiB"),
         ({}, f"reserve them: echo N > {HUGEPAGES}/nr_hugepages"),
     ],
 )
 def test_hugepages_of_a_size_that_is_not_there_are_refused(
     pages: Mapping[int, Hugepages], hint: str
 ) -> None:
-    with pytest.raises(BadInputError, match="node 0 has no hugepages of 1048576 kB") as raised:
+    with pytest.raises(BadInputError, match="node 0 has no hugepages of 1 GiB") as raised:
         made(gpus(0), Wish(hugepage_kib=GIB), {0: node(0, pages=pages)})
 
     assert raised.value.hint == hint

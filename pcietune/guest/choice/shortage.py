@@ -25,7 +25,7 @@ def too_few_gpus(
     possible = [count for count in range(1, len(free) + 1) if can(count)]
     nearest = min(possible, key=lambda count: (abs(count - wanted), count), default=None)
     kept = by_reason(stock.gpus)
-    hint = "look at pcietune audit and pcietune vfio show"
+    hint = "cure one of these; pcietune audit and pcietune vfio show tell more"
     if nearest is not None:
         hint = f"the nearest number that it can give: --gpus {nearest}"
     hint = or_unless(hint, stock.gpus)
