@@ -1,8 +1,10 @@
 """What was seen of ATS at VM starts is appended to a log that does not grow without end."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from host.hindered import files_of_at_most
@@ -76,6 +78,36 @@ def test_a_large_log_is_put_aside_and_one_earlier_is_kept(tree: TreeHost) -> Non
 
     assert (tree.root / f"{LOG}.1").stat().st_size > 0x100000
     assert len((tree.root / LOG).read_text().splitlines()) == 1
+
+
+def test_vms_that_start_at_once_lose_no_line_and_no_earlier_log(tree: TreeHost) -> None:
+    earlier = "x" * (0x100000 - 100)
+    tree.put(LOG, earlier)
+    seen = AtsSeen(function(tree, NIC), Sight.OFF, 0)
+    together = Barrier(8)
+
+    def start(number: int) -> None:
+        together.wait()
+        _keep(tree, seen, vm=f"vm{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(start, range(8)))
+
+    first, *lines = (tree.root / f"{LOG}.1").read_text().splitlines()
+    lines += (tree.root / LOG).read_text().splitlines()
+    assert first == earlier
+    assert sorted(json.loads(line)["vm"] for line in lines) == [f"vm{n}" for n in range(8)]
+
+
+def test_a_disk_that_becomes_full_leaves_whole_lines(tree: TreeHost) -> None:
+    seen = AtsSeen(function(tree, NIC), Sight.OFF, 0)
+    _keep(tree, seen)
+    whole = (tree.root / LOG).read_text()
+
+    with files_of_at_most(len(whole) + 20), pytest.raises(NotPermittedError):
+        _keep(tree, seen)
+
+    assert (tree.root / LOG).read_text() == whole
 
 
 def test_somebody_elses_file_is_not_written(tree: TreeHost) -> None:

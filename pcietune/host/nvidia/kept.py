@@ -9,11 +9,11 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.run.run_files import (
     STATE,
     cannot_keep,
-    make_run_directory,
     open_run_file,
     replace_run_file,
     run_path,
 )
+from pcietune.host.run.state_lock import state_locked
 from pcietune.model.nvidia_gpu import NvidiaGpu, NvidiaGpus
 
 NVIDIA_GPUS = "nvidia.json"
@@ -74,14 +74,18 @@ def keep_nvidia(files: HostFiles, told: NvidiaGpus) -> None:
         NotPermittedError: It cannot be kept: ``/var/lib`` is full, missing or read-only.
     """
     try:
-        earlier = read_nvidia(files)
-    except BadInputError:
-        earlier = None  # what is broken is written anew; whom it belongs to is looked at again
-    known = (earlier or NvidiaGpus()).then(told)
-    gpus = tuple(_Gpu(g.location, g.id, g.module, g.mig, g.boot_id) for g in known.gpus)
-    data = msgspec.json.format(msgspec.json.encode(_File(gpus, known.confidential))) + b"\n"
-    try:
-        make_run_directory(files, STATE)
-        replace_run_file(files, NVIDIA_GPUS, data, STATE)
+        with state_locked(files):
+            known = _earlier(files).then(told)
+            gpus = tuple(_Gpu(g.location, g.id, g.module, g.mig, g.boot_id) for g in known.gpus)
+            text = msgspec.json.format(msgspec.json.encode(_File(gpus, known.confidential)))
+            replace_run_file(files, NVIDIA_GPUS, text + b"\n", STATE)
     except OSError as error:
         raise cannot_keep("what NVIDIA's driver told", files, error, STATE) from error
+
+
+def _earlier(files: HostFiles) -> NvidiaGpus:
+    """Return what was kept; what is broken is written anew, and whose it is looked at then."""
+    try:
+        return read_nvidia(files) or NvidiaGpus()
+    except BadInputError:
+        return NvidiaGpus()

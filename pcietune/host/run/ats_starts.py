@@ -10,11 +10,11 @@ from pcietune.host.host_files import HostFiles
 from pcietune.host.run.run_files import (
     STATE,
     cannot_keep,
-    make_run_directory,
     open_run_file,
     run_path,
     write_all,
 )
+from pcietune.host.run.state_lock import state_locked
 from pcietune.model.ats_seen import AtsSeen
 
 STARTS = "ats-at-start.jsonl"
@@ -59,18 +59,31 @@ def keep_starts(
     time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     data = b"".join(msgspec.json.encode(_line(each, vm, boot_id, time)) + b"\n" for each in seen)
     try:
-        make_run_directory(files, STATE)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        descriptor = open_run_file(files, STARTS, flags, STATE)
-        try:
-            write_all(descriptor, data)
-            size = os.fstat(descriptor).st_size
-        finally:
-            os.close(descriptor)
-        if size > _LARGEST:
-            run_path(files, STARTS, STATE).replace(run_path(files, EARLIER_STARTS, STATE))
+        with state_locked(files):
+            if _append(files, data) > _LARGEST:
+                run_path(files, STARTS, STATE).replace(run_path(files, EARLIER_STARTS, STATE))
     except OSError as error:
         raise cannot_keep("what was seen of ATS", files, error, STATE) from error
+
+
+def _append(files: HostFiles, data: bytes) -> int:
+    """Append all of ``data`` or nothing, and return the file's size in bytes.
+
+    Raises:
+        OSError: It cannot be written, or not all of it.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    descriptor = open_run_file(files, STARTS, flags, STATE)
+    try:
+        before = os.fstat(descriptor).st_size
+        try:
+            write_all(descriptor, data)
+        except OSError:
+            os.ftruncate(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+    return before + len(data)
 
 
 def _line(each: AtsSeen, vm: str | None, boot_id: str | None, time: str) -> AtsAtStart:

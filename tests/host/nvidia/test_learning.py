@@ -2,8 +2,10 @@
 
 import json
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from host.hindered import as_nobody, files_of_at_most
@@ -81,6 +83,21 @@ def test_gpus_that_vfio_has_meanwhile_stay_known(tree: TreeHost, tmp_path: Path)
         (4, True),
         (2, False),
     ]
+
+
+def test_two_that_learn_at_once_forget_nothing_of_each_other(tree: TreeHost) -> None:
+    files = HostFiles(tree.root, recorded=False)
+    gpus = [NvidiaGpu(f"0000:20:{n:02x}.0", "10de:20b2", n, None, None) for n in range(1, 9)]
+    together = Barrier(len(gpus))
+
+    def learn(gpu: NvidiaGpu) -> None:
+        together.wait()
+        keep_nvidia(files, NvidiaGpus((gpu,)))
+
+    with ThreadPoolExecutor(len(gpus)) as pool:
+        list(pool.map(learn, gpus))
+
+    assert sorted(each.location for each in _kept(tree).gpus) == [each.location for each in gpus]
 
 
 def test_another_gpu_in_the_same_place_is_not_known(tree: TreeHost, tmp_path: Path) -> None:
