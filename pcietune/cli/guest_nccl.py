@@ -98,6 +98,16 @@ def nccl(  # noqa: PLR0913 -- one parameter per option
         raise BadInputError(
             "--json tells what --check found", hint="pcietune guest nccl --check FILE --json"
         )
+    if check is not None and (invent or cpu is not None or env is not None):
+        raise BadInputError(
+            "--invent, --cpu and --env are of what is written, and --check writes nothing",
+            hint="leave them out, or --check",
+        )
+    if check is not None and plan is None and address:
+        raise BadInputError(
+            "--address is of a plan's function, and no plan is named",
+            hint="pcietune guest nccl PLAN --check FILE --address gpu0=0000:05:00.0",
+        )
     library = Library.RCCL if rccl else Library.NCCL
     asked = topology_files.Asked(plan, library, invent, tuple(address or ()), cpu)
     if check is not None:

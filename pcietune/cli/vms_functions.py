@@ -40,7 +40,7 @@ def vms_functions(named: Named, functions: Sequence[PciFunction]) -> list[PciFun
     if sum(ways) != 1:
         raise BadInputError(
             "a VM's functions are named by addresses, --plan or --domain, and by one of them",
-            hint="name them: pcietune vfio wait-ats 0000:41:00.0",
+            hint="name them: 0000:41:00.0 0000:42:00.0, or --plan vm0.json, or --domain vm0.xml",
         )
     if named.plan is not None:
         return _planned(read_plan(named.plan), functions)

@@ -113,6 +113,18 @@ def test_a_file_comes_from_a_pipe_too() -> None:
     assert "-:1:9: error [version]: version '2': NCCL reads 1 only" in run.stdout
 
 
+def test_where_only_some_addresses_are_given_the_others_are_told(
+    pcietune: Pcietune, plan: Path
+) -> None:
+    arguments = ("guest", "nccl", plan, "--invent", "--address", "gpu0=05:00.0")
+    some = pcietune(*arguments)
+    others = [f"--address={name}=0{n}:00.0" for n, name in enumerate(("gpu1", "nic0", "nic1"), 6)]
+
+    assert "no --address tells where gpu1, nic0, nic1 are" in some.stderr
+    assert "no --address" not in pcietune(*arguments, *others).stderr
+    assert "no --address" not in pcietune("guest", "nccl", plan).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -121,6 +133,10 @@ def test_a_file_comes_from_a_pipe_too() -> None:
         (["PLAN", "--address", "gpu7=05:00.0"], "'gpu7': the plan has no such"),
         (["PLAN", "--cpu", "i486"], "'i486' is no CPU that NCCL tells apart"),
         (["PLAN", "--env", "conf", "--topo-file", "x"], "'x': no absolute path"),
+        (["--check", "FILE", "--env", "conf"], "--check writes nothing"),
+        (["PLAN", "--check", "FILE", "--invent"], "--check writes nothing"),
+        (["--check", "FILE", "--cpu", "arm64"], "--check writes nothing"),
+        (["--check", "FILE", "--address", "gpu0=05:00.0"], "no plan is named"),
         (["--check", "/nowhere.xml"], "/nowhere.xml: No such file or directory"),
         (["/nowhere.json"], "/nowhere.json: No such file or directory"),
     ],

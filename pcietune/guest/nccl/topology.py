@@ -6,7 +6,7 @@ of the host's. Root ports are in neither: NCCL's walk up sysfs passes over them.
 Source: NCCL 2.30, ncclTopoGetXmlFromSys in src/graph/xml.cc.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pcietune.guest.devices import Passed
@@ -37,7 +37,7 @@ class Topology:
 def topology(plan: Plan, wanted: Wanted) -> Topology:
     """Return the topology file of a plan's GPUs and NICs."""
     found = places(plan, wanted)
-    notes: list[str] = []
+    notes = list(_taken_from_the_plan(found, wanted))
     below: dict[int, list[Place]] = {each.cell: [] for each in plan.cells}
     for place in found:
         group = [other for other in found if other.switches[:1] == place.switches[:1]]
@@ -59,6 +59,14 @@ def topology(plan: Plan, wanted: Wanted) -> Topology:
         for number, group in below.items()
     )
     return Topology(Element("system", (("version", version),), elements), tuple(notes))
+
+
+def _taken_from_the_plan(found: Sequence[Place], wanted: Wanted) -> Iterator[str]:
+    """Yield which functions have no address by hand, where others have one."""
+    left = [each.function.name for each in found if each.function.name not in wanted.addresses]
+    if wanted.addresses and left:
+        names = ", ".join(left)
+        yield f"no --address tells where {names} are: the file has them where the plan has"
 
 
 def _cpu(number: int, affinity: str | None, wanted: Wanted) -> tuple[tuple[str, str], ...]:

@@ -22,6 +22,7 @@ TEXT = text_of(PLAN)
         ('"000000ff"', '"0000ff00"', "affinity-plan", "those of numaid 1: they are swapped"),
         ('"000000ff"', '"000000f0"', "affinity-plan", "not those of the plan"),
         ('numaid="0"', 'numaid="5"', "wrong-cpu", "gpu0 is below numaid 5, and near to 0"),
+        ('numaid="0"', 'numaid="5"', "no-such-node", "numaid 5: the VM has no such NUMA node"),
     ],
 )
 def test_what_is_not_of_this_vm_is_an_error(old: str, new: str, rule: str, said: str) -> None:

@@ -21,6 +21,7 @@ def against_plan(system: Node, plan: Plan, wanted: Wanted) -> Iterator[Found]:
         written.setdefault((pci.get("busid") or "").lower(), pci)
     yield from _missing(system, planned, written)
     yield from _not_planned(planned, written)
+    yield from _nodes(system, plan)
     yield from _masks(system, plan)
     for bus_id in planned.keys() & written.keys():
         yield from _cell(planned[bus_id], written[bus_id])
@@ -70,6 +71,23 @@ def _not_planned(planned: Mapping[str, Place], written: Mapping[str, Node]) -> I
                 f"{bus_id} is not of the plan: NCCL drops what the VM has not",
                 "remove it, or write the address that the VM has",
             )
+
+
+def _nodes(system: Node, plan: Plan) -> Iterator[Found]:
+    """Yield NUMA nodes that the VM has not; what is below none is told of without a plan."""
+    cells = [str(each.cell) for each in plan.cells]
+    for cpu in system.children:
+        numaid = cpu.get("numaid")
+        if numaid is None or c_integer(numaid) < 0 or str(c_integer(numaid)) in cells:
+            continue
+        yield Found(
+            cpu.at("numaid"),
+            Severity.ERROR,
+            "no-such-node",
+            f"numaid {numaid}: the VM has no such NUMA node, but {', '.join(cells)}: what NCCL"
+            " finds by itself is then near to another cpu",
+            f'write numaid="{cells[0]}", or which of them it is',
+        )
 
 
 def _masks(system: Node, plan: Plan) -> Iterator[Found]:
