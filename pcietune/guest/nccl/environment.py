@@ -20,6 +20,10 @@ _RCCL_NEEDS = (
     "GPUDirect RDMA needs, in the VM, /sys/kernel/mm/memory_peers/amdkfd/version, or a kernel with"
     " CONFIG_PCI_P2PDMA and CONFIG_DMABUF_MOVE_NOTIFY."
 )
+_RCCL_WARNS = (
+    "RCCL warns where /proc/sys/kernel/numa_balancing of the VM is 1, iommu=pt is not on its"
+    " kernel's command line, or HSA_FORCE_FINE_GRAIN_PCIE=1 is not set."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +75,14 @@ def environment(plan: Plan, wanted: Wanted, file: str) -> list[Variable]:
 
 
 def reminders(plan: Plan, library: Library) -> list[str]:
-    """Return what GPUDirect RDMA needs in the VM beside variables, in sentences."""
-    if not any(each.kind is Kind.NIC for each in plan.functions):
-        return []
+    """Return what GPUDirect RDMA, and RCCL, need in the VM beside variables, in sentences.
+
+    Source of what RCCL warns of: ROCm/rccl 0cbce2a7.
+    """
+    has_nics = any(each.kind is Kind.NIC for each in plan.functions)
     if library is Library.RCCL:
-        return [_RCCL_NEEDS]
-    return [_NCCL_NEEDS]
+        return [*([_RCCL_NEEDS] if has_nics else []), _RCCL_WARNS]
+    return [_NCCL_NEEDS] if has_nics else []
 
 
 def shell_lines(variables: list[Variable], told: list[str]) -> Iterator[str]:

@@ -108,6 +108,11 @@ def test_rccls_modules_are_others() -> None:
     assert "amdkfd" in reminders(a800_two_gpus(), Library.RCCL)[0]
 
 
+def test_what_rccl_warns_of_is_told_of_rccl_alone() -> None:
+    assert "HSA_FORCE_FINE_GRAIN_PCIE=1" in reminders(a800_two_gpus(), Library.RCCL)[-1]
+    assert "HSA" not in " ".join(reminders(a800_two_gpus(), Library.NCCL))
+
+
 @pytest.mark.parametrize("path", ["topology.xml", "/etc/my topology.xml", "/etc/$(reboot)", ""])
 def test_a_path_that_a_shell_would_change_is_refused(path: str) -> None:
     with pytest.raises(BadInputError, match="no absolute path"):
