@@ -1,14 +1,16 @@
-"""The servers that docs/hosts shows, and what lspci prints of them.
+"""The servers that docs/hosts shows: what lspci prints of them, and recordings.
 
 ``python -m style.example_hosts`` in tests writes them anew.
 """
 
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from skus.server import Server
 from style.console_blocks import CHECKOUT
 from trees.config import ROOT_PORT, ConfigBuilder
 from trees.dump import numbered, one_switch_functions
@@ -16,10 +18,14 @@ from trees.express import Express
 from trees.fabrics import cascade_functions
 from trees.function import ACS_BY_LINUX, Function, gpu, nic
 from trees.host import TreeHost
+from trees.nodes import add_node
 
+_HOSTS = CHECKOUT / "docs" / "hosts"
 _DISPLAY = 0x03  # base class
 _DEVICE_ID = 0x02  # Device ID, 16 bits, of the header
 _A100_CARD = 0x20B5
+_GIB_IN_KIB = 1 << 20
+_CORES = 32  # of each node, with two threads
 
 
 def lspci_of(functions: Iterable[Function], root: Path) -> str:
@@ -67,11 +73,40 @@ def _inside_a_vm() -> list[Function]:
     ]
 
 
+def _l20_server(root: Path) -> None:
+    """Make a server of eight L20 below ``root``, tuned for VMs.
+
+    Two GPUs share a switch and a NIC, which has two VFs. It has two nodes, of 512 GiB, of which 400
+    are hugepages.
+    """
+    tree = Server(["10de:26ba"], ["15b3:1021"], nics_each=1, vfs=2).build(root)
+    for node, distance in enumerate(("10 21", "21 10")):
+        first, second = node * _CORES, (2 + node) * _CORES
+        add_node(
+            tree,
+            node,
+            cpus=f"{first}-{first + _CORES - 1},{second}-{second + _CORES - 1}",
+            cores=[f"{first + core},{second + core}" for core in range(_CORES)],
+            memory_kib=512 * _GIB_IN_KIB,
+            distance=distance,
+            hugepages={_GIB_IN_KIB: (400, 400)},
+        )
+
+
+def record(make: Callable[[Path], None], file: Path) -> None:
+    """Write the recording of a server, of which ``make`` makes the tree."""
+    with tempfile.TemporaryDirectory() as root:
+        make(Path(root))
+        command = [sys.executable, "-m", "pcietune", "record", "--from", root, str(file)]
+        subprocess.run(command, check=True, capture_output=True)
+
+
 EXAMPLES = {
     "small.txt": _given_to_vms(one_switch_functions()),
     "cascade.txt": _given_to_vms(cascade_functions(second_nic=True)),
     "guest.txt": _inside_a_vm(),
 }
+RECORDINGS = {"l20.tar.gz": _l20_server}
 
 
 def main() -> None:
@@ -79,7 +114,9 @@ def main() -> None:
     for name, functions in EXAMPLES.items():
         with tempfile.TemporaryDirectory() as root:
             printed = lspci_of(functions, Path(root))
-        (CHECKOUT / "docs" / "hosts" / name).write_text(printed)
+        (_HOSTS / name).write_text(printed)
+    for name, make in RECORDINGS.items():
+        record(make, _HOSTS / name)
 
 
 if __name__ == "__main__":

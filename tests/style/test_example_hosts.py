@@ -1,13 +1,13 @@
 """The hosts that documents look at are what lspci prints of servers built here by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli.in_process import Pcietune
 from style.console_blocks import CHECKOUT
-from style.example_hosts import EXAMPLES, lspci_of
+from style.example_hosts import EXAMPLES, RECORDINGS, lspci_of, record
 from trees.function import Function
 
 
@@ -40,3 +40,18 @@ def test_an_example_would_differ_from_a_server_with_another_driver(
     run = pcietune("diff", CHECKOUT / "docs" / "hosts" / "small.txt", printed)
 
     assert run.exit_code == 3
+
+
+@pytest.mark.parametrize(("name", "make"), RECORDINGS.items(), ids=RECORDINGS)
+def test_a_recording_and_the_vm_planned_of_it_differ_in_nothing_from_those_of_its_server(
+    pcietune: Pcietune, tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    shown, anew = CHECKOUT / "docs" / "hosts" / name, tmp_path / name
+    record(make, anew)
+
+    run = pcietune("diff", shown, anew)
+    asked = ("guest", "plan", "--gpus", "8", "--mode", "vm", "--hugepages", "1G", "--json")
+    plans = [pcietune(*asked, "--from", each).stdout for each in (shown, anew)]
+
+    assert run.exit_code == 0, run.stdout
+    assert plans[0] == plans[1]
