@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+MOST_MIB = 1 << 32  # 52 address bits, the most that x86 has
 VM_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
 
 VmName = Annotated[str, Meta(pattern=rf"\A{VM_NAME}\Z")]
@@ -54,8 +55,8 @@ CellNumber = Annotated[int, Meta(ge=0, le=127)]  # QEMU's MAX_NODES, 128
 HostNode = Annotated[int, Meta(ge=0, le=1023)]  # the kernel's MAX_NUMNODES at most, 1 << 10
 Cpu = Annotated[int, Meta(ge=0, le=0xFFFF)]  # beyond what kernels and QEMU have
 Threads = Annotated[int, Meta(ge=1, le=8)]  # of a core
-Mebibytes = Annotated[int, Meta(ge=0, le=1 << 32)]  # 52 address bits, x86's most
-SomeMebibytes = Annotated[int, Meta(ge=1, le=1 << 32)]
+Mebibytes = Annotated[int, Meta(ge=0, le=MOST_MIB)]
+SomeMebibytes = Annotated[int, Meta(ge=1, le=MOST_MIB)]
 HugepageKib = Annotated[int, Meta(ge=1024, le=1 << 24, multiple_of=1024)]
 Distance = Annotated[int, Meta(ge=10, le=255)]  # ACPI's SLIT
 Bytes = Annotated[int, Meta(ge=1, le=1 << 52)]

@@ -3,8 +3,9 @@
 import re
 
 from pcietune.errors import BadInputError, quoted
+from pcietune.guest.forms import MOST_MIB
 
-_AMOUNT = re.compile(r"(\d{1,9})([mMgGtT]?)(?:i?[bB])?")
+_AMOUNT = re.compile(r"([0-9]{1,9})([mMgGtT]?)(?:i?[bB])?")
 _MIB = {"": 1, "m": 1, "g": 1 << 10, "t": 1 << 20}
 
 
@@ -12,11 +13,11 @@ def parse_memory(text: str) -> int:
     """Return an amount such as ``64G`` in MiB; a number alone is MiB, as QEMU's ``-m`` has it.
 
     Raises:
-        BadInputError: It is no amount, or none at all.
+        BadInputError: It is no amount, none at all, or more than a CPU has addresses for.
     """
     found = _AMOUNT.fullmatch(text)
     mib = int(found[1]) * _MIB[found[2].lower()] if found else 0
-    if not mib:
+    if not 1 <= mib <= MOST_MIB:
         raise BadInputError(
             f"{quoted(text)}: no amount of memory", hint="give it as 64G, or in MiB as 65536"
         )

@@ -12,6 +12,8 @@ _QEMU = re.compile(r"(\d{1,3})\.(\d{1,3})")
 _OLDEST = (7, 2)
 _IOMMUFD = (9, 0)  # -object iommufd, and vfio-pci's property
 _CLIQUE_BY_CHAIN = (8, 1)  # commit f6b30c1984f7: at d4h where MSI-X is at c8h
+_MOST_CPUS = {(7, 2): 288, (8, 1): 1024, (9, 0): 4096}
+"""Of its q35 since each release (max_cpus in hw/i386/pc_q35.c)."""
 _NVIDIA = "10de:"
 _DISPLAY = "0x03"
 _FIRST_TURING = (
@@ -31,9 +33,28 @@ def check_needs(plan: Plan) -> None:
             f"QEMU {plan.machine.qemu} knows no iommufd, which came with 9.0",
             hint="plan it without --iommufd, or with --qemu 9.0",
         )
+    check_cpus(sum(len(each.vcpus) for each in plan.cells), qemu)
     clique = [each for each in plan.functions if each.clique is not None]
     if clique:
         _check_clique(clique, plan.machine.qemu, has_place=qemu >= _CLIQUE_BY_CHAIN)
+
+
+def check_cpus(cpus: int, qemu: tuple[int, int]) -> None:
+    """Do nothing if a VM of that QEMU can have so many CPUs.
+
+    Raises:
+        BadInputError: It cannot.
+    """
+    most = max(number for since, number in _MOST_CPUS.items() if since <= qemu)
+    if cpus > most:
+        later = (since for since, number in _MOST_CPUS.items() if number >= cpus)
+        can = next(
+            (f", or --qemu {since[0]}.{since[1]} and a host with that" for since in later), ""
+        )
+        raise BadInputError(
+            f"{cpus} vCPUs: QEMU {qemu[0]}.{qemu[1]} gives a VM {most} at most",
+            hint=f"--cpus {most}{can}",
+        )
 
 
 def _check_clique(clique: Sequence[Passed], qemu: str, *, has_place: bool) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pcietune.errors import BadInputError
 from pcietune.guest.kinds import Backend
+from pcietune.guest.needs import check_cpus
 from pcietune.guest.wish import Wish
 
 _MAPS_PEERS = (7, 0)  # Linux, by iommufd
@@ -27,6 +28,8 @@ def check_wish(wish: Wish) -> None:
             "either a number of GPUs, or the functions that the VM gets have to be said",
             hint="pcietune guest plan --gpus 1",
         )
+    if wish.cpus is not None:
+        check_cpus(wish.cpus, wish.qemu)
     if wish.confidential:
         raise BadInputError(
             "confidential computing is on: other rules hold for what such a VM may be given, and"

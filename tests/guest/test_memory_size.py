@@ -17,7 +17,9 @@ def test_an_amount_of_memory_is_in_mib_unless_it_says_otherwise(typed: str, mib:
     assert parse_memory(typed) == mib
 
 
-@pytest.mark.parametrize("typed", ["", "0", "0G", "G", "-1", "1.5G", "64K", "64 G", "1e3"])
+@pytest.mark.parametrize(
+    "typed", ["", "0", "0G", "G", "-1", "1.5G", "64K", "64 G", "1e3", "٣G", "4097T"]
+)
 def test_what_is_no_amount_of_memory_is_refused(typed: str) -> None:
     with pytest.raises(BadInputError, match="no amount of memory"):
         parse_memory(typed)
