@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from cli.in_process import Pcietune
 from guest.nccl.reader import read
@@ -111,6 +112,24 @@ def test_a_file_comes_from_a_pipe_too() -> None:
 
     assert run.returncode == 3
     assert "-:1:9: error [version]: version '2': NCCL reads 1 only" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("gpu", "fits", "does_not"), [("10de:20f3", [], ["--rccl"]), ("1002:74a1", ["--rccl"], [])]
+)
+def test_a_file_for_the_library_of_other_gpus_is_told(
+    pcietune: Pcietune, tmp_path: Path, gpu: str, fits: list[str], does_not: list[str]
+) -> None:
+    made = l20_one_gpu_and_a_vf()
+    functions = [
+        msgspec.structs.replace(each, id=gpu) if each.name == "gpu0" else each
+        for each in made.functions
+    ]
+    path = tmp_path / "vm0.json"
+    path.write_text(plan_text(msgspec.structs.replace(made, functions=functions)))
+
+    assert "refuses this file" in pcietune("guest", "nccl", path, *does_not).stderr
+    assert "refuses this file" not in pcietune("guest", "nccl", path, *fits).stderr
 
 
 def test_where_only_some_addresses_are_given_the_others_are_told(

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from pcietune.errors import PcietuneError
 from pcietune.guest.check.row import Aspect, Row, Verdict
 from pcietune.guest.nccl.bus_id import nic_bus_id
-from pcietune.guest.nccl.dialect import Library
 from pcietune.guest.nccl.lint.complaint import Severity
 from pcietune.guest.nccl.lint.functions import kind_of
 from pcietune.guest.nccl.lint.lint import lint
 from pcietune.guest.nccl.lint.node import Node
 from pcietune.guest.nccl.lint.tree import read_tree
+from pcietune.guest.nccl.wanted import library_of
 from pcietune.guest.plan import Plan
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
@@ -77,10 +77,11 @@ def _differences(
             f"NCCL says so at NCCL_DEBUG=INFO only, and goes on without: {_WRITE_ANEW}",
         )
         return
-    for complaint in lint(file.text, Library.NCCL, _as_found(plan, matched, host)):
+    library = library_of(plan)
+    for complaint in lint(file.text, library, _as_found(plan, matched, host)):
         if complaint.severity is Severity.ERROR:
             yield f"line {complaint.line}: {complaint.message}", complaint.advice
-    system = read_tree(file.text, Library.NCCL, [])
+    system = read_tree(file.text, library, [])
     for found in () if system is None else _of_functions(file.text, system, _by_bus_id(host)):
         yield found, _WRITE_ANEW
 

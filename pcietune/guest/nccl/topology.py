@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pcietune.guest.devices import Passed
+from pcietune.guest.kinds import Kind
 from pcietune.guest.nccl.affinity import affinity_mask
-from pcietune.guest.nccl.dialect import BRIDGE_CLASS, VERSIONS
+from pcietune.guest.nccl.dialect import BRIDGE_CLASS, VERSIONS, Library
 from pcietune.guest.nccl.element import Element
 from pcietune.guest.nccl.link import FALLBACK_SPEED, FALLBACK_WIDTH, bandwidth, known_speed
 from pcietune.guest.nccl.placing import Place, Switch, cell_of, merges_vfs, places
-from pcietune.guest.nccl.wanted import Wanted
+from pcietune.guest.nccl.wanted import Wanted, library_of
 from pcietune.guest.plan import Plan
 
 _UNKNOWN_NODE = -1
@@ -37,7 +38,7 @@ class Topology:
 def topology(plan: Plan, wanted: Wanted) -> Topology:
     """Return the topology file of a plan's GPUs and NICs."""
     found = places(plan, wanted)
-    notes = list(_taken_from_the_plan(found, wanted))
+    notes = [*_of_another_library(plan, wanted), *_taken_from_the_plan(found, wanted)]
     below: dict[int, list[Place]] = {each.cell: [] for each in plan.cells}
     for place in found:
         group = [other for other in found if other.switches[:1] == place.switches[:1]]
@@ -59,6 +60,14 @@ def topology(plan: Plan, wanted: Wanted) -> Topology:
         for number, group in below.items()
     )
     return Topology(Element("system", (("version", version),), elements), tuple(notes))
+
+
+def _of_another_library(plan: Plan, wanted: Wanted) -> Iterator[str]:
+    """Yield that the plan's GPUs are run by the library that the file is not for."""
+    runs = library_of(plan)
+    if runs is not wanted.library and any(each.kind is Kind.GPU for each in plan.functions):
+        option = "with --rccl" if runs is Library.RCCL else "without --rccl"
+        yield f"the plan's GPUs have {runs.upper()}, which refuses this file: write it {option}"
 
 
 def _taken_from_the_plan(found: Sequence[Place], wanted: Wanted) -> Iterator[str]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, quoted
+from pcietune.guest.kinds import Kind
 from pcietune.guest.nccl.dialect import Library
 from pcietune.guest.plan import Plan
 
 _CPU = re.compile(r"(GenuineIntel|AuthenticAMD|CentaurHauls):([0-9]{1,3}):([0-9]{1,3})")
 _ARCHITECTURES = ("x86_64", "arm64", "ppc64")
+_AMD = "1002:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,12 @@ class Wanted:
     invent: bool = False
     addresses: Mapping[str, PciAddress] = field(default_factory=dict)
     cpu: tuple[tuple[str, str], ...] = ()
+
+
+def library_of(plan: Plan) -> Library:
+    """Return which library runs on a plan's GPUs: AMD's have RCCL."""
+    of_amd = any(each.kind is Kind.GPU and each.id.startswith(_AMD) for each in plan.functions)
+    return Library.RCCL if of_amd else Library.NCCL
 
 
 def parse_cpu(text: str) -> tuple[tuple[str, str], ...]:

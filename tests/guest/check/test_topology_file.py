@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from guest import plans
 from guest.check.seen import checked
@@ -65,6 +66,22 @@ def test_what_is_not_so_is_told_by_its_line(tmp_path: Path, old: str, new: str, 
     found = _said(_checked(GOOD.replace(old, new), tmp_path))
 
     assert any(each is not None and said in each for each in found), found
+
+
+def test_a_file_of_a_vm_with_amds_gpus_is_held_to_rccls_rules(tmp_path: Path) -> None:
+    functions = [
+        msgspec.structs.replace(each, id="1002:74a1") if each.name == "gpu0" else each
+        for each in PLAN.functions
+    ]
+    plan = msgspec.structs.replace(PLAN, functions=functions)
+    vm_of(plan).write(tmp_path)
+    host = SysfsHost(HostFiles(tmp_path, recorded=True))
+
+    def said(text: str) -> list[str | None]:
+        return _said(check(plan, host, TopologyFile("/etc/t.xml", "NCCL_TOPO_FILE", text)))
+
+    assert said(GOOD.replace('version="1"', 'version="2"')) == []
+    assert any(each is not None and "RCCL reads 2 only" in each for each in said(GOOD))
 
 
 def test_a_file_that_is_named_and_not_there_differs(tmp_path: Path) -> None:
