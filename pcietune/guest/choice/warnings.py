@@ -70,9 +70,15 @@ def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
     A GPU of such a board, alone in a VM, has its NVLinks switched off there (Fabric Manager User
     Guide, full passthrough, virtual machine with one GPU).
     """
-    if nvlink.board is None or not choice.gpus:
+    if not choice.gpus:
         return
-    if nvlink.model is NvSwitchModel.NONE:
+    if nvlink.board is None:
+        if nvlink.model is not NvSwitchModel.NONE:
+            yield (
+                f"no NVLink is planned, though NVSwitches were said to be {nvlink.model}: by its"
+                " ids this host is no board with NVSwitches that pcietune knows"
+            )
+    elif nvlink.model is NvSwitchModel.NONE:
         yield _ALONE if len(choice.gpus) == 1 else _WITHOUT
     elif len(choice.gpus) == 1:
         return

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from guest.choice.hosts import Switch, address, stock_of
 
 from pcietune.address import PciAddress
@@ -134,6 +135,14 @@ def test_nvlink_that_nobody_planned_is_warned_of_only_where_there_is_some() -> N
 
     assert said(chosen(stock_of(A800), TWO, board), "the VM does without NVLink")
     assert not said(chosen(stock_of(A800), TWO), "without NVLink")
+
+
+@pytest.mark.parametrize("model", [NvSwitchModel.SHARED, NvSwitchModel.HOST])
+def test_nvswitches_of_a_host_that_is_no_board_are_warned_of_if_somebody_speaks_of_them(
+    model: NvSwitchModel,
+) -> None:
+    assert said(chosen(stock_of(A800), TWO, NvLink(model)), f"NVSwitches were said to be {model}")
+    assert not said(chosen(stock_of(A800), TWO), "NVSwitches were said to be")
 
 
 def test_a_gpu_of_a_board_that_is_alone_in_a_vm_has_its_nvlinks_switched_off() -> None:
