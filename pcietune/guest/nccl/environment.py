@@ -106,8 +106,8 @@ def _of_nics(plan: Plan, wanted: Wanted, found: list[Place]) -> Iterator[Variabl
     yield Variable(
         "NCCL_IB_PCI_RELAXED_ORDERING",
         "1",
-        "where NICs have ATS, as for a VM, writes in strict order wait for each other; else it"
-        " changes nothing",
+        "what a NIC reads of a GPU gets past CmpltRedir, which a VM's host has on, only with"
+        " Relaxed Ordering: without, it takes the detour by the root complex",
     )
     if not merges_vfs(plan, wanted):
         yield Variable(
