@@ -252,6 +252,9 @@ def test_nothing_is_called_free_where_nobody_told_what_is_active(
     [
         (["PLAN", "--board", "hopper"], "a plan names its own", "leave them out"),
         (["PLAN", "--hostname", "h", "--unix-domain-socket", "/s"], "not both", "leave"),
+        (["PLAN", "--hostname", ""], "'': no address", "192.0.2.7"),
+        (["PLAN", "--hostname", "h\nFABRIC_MODE=0"], "no address or name", "192.0.2.7"),
+        (["PLAN", "--unix-domain-socket", "fm.sock"], "no absolute path", "/run/"),
         (["PLAN", "--active", "2"], "no partition 2 on this board", "1, 7, 8, 11"),
         (["L20"], "the plan knows of no NVSwitches", "without a plan"),
         (["--board", "gb200"], "'gb200': no board", "a100, a100-top"),

@@ -1,14 +1,17 @@
 """How Fabric Manager is reached and configured: fmpm's options, and lines of fabricmanager.cfg."""
 
+import re
 import shlex
 from dataclasses import dataclass
 
-from pcietune.errors import BadInputError
+from pcietune.errors import BadInputError, quoted
 from pcietune.guest.kinds import NvSwitchModel
 from pcietune.guest.nvswitch.step import Where
 
 CONFIG_FILE = "/usr/share/nvidia/nvswitch/fabricmanager.cfg"
 IS_ACTIVE = "systemctl is-active nvidia-fabricmanager"
+_HOSTNAME = re.compile(r"[\w.:-]+", re.ASCII)
+_SOCKET = re.compile(r"/[^\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +27,21 @@ class Reach:
     socket: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise BadInputError if both are given: fmpm takes one."""
+        """Raise BadInputError if both are given, of which fmpm takes one, or one is none."""
         if self.hostname is not None and self.socket is not None:
             raise BadInputError(
                 "fmpm takes an address or a socket of Fabric Manager's, not both",
                 hint="leave --hostname or --unix-domain-socket out",
+            )
+        if self.hostname is not None and not _HOSTNAME.fullmatch(self.hostname):
+            raise BadInputError(
+                f"{quoted(self.hostname)}: no address or name of a host",
+                hint="--hostname 192.0.2.7, where Fabric Manager listens",
+            )
+        if self.socket is not None and not _SOCKET.fullmatch(self.socket):
+            raise BadInputError(
+                f"{quoted(self.socket)}: no absolute path of a socket",
+                hint="--unix-domain-socket /run/nvidia-fabricmanager/fm.sock",
             )
 
     def fmpm(self, *arguments: str) -> str:
