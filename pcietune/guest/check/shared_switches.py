@@ -32,19 +32,16 @@ def check_switches(
     for switch in plan.bridges:
         if switch.kind is not BridgeKind.UPSTREAM_PORT:
             continue
-        members = [name for name in _below(plan, switch) if name in matched]
+        planned = _below(plan, switch)
+        members = [name for name in planned if name in matched]
         if not members:
             continue
         common = ports[members[0]]
         together = [name for name, port in ports.items() if common is not None and port == common]
         in_order = [each.name for each in plan.functions if each.name in together]
-        yield compared(
-            switch.name,
-            Aspect.SWITCH,
-            _words(members),
-            _words(in_order) if in_order else f"no switch above {members[0]}",
-            _WHY,
-        )
+        found = _words(in_order) if in_order else f"none above {members[0]}"
+        words = _words(members) if in_order == members else _words(planned)
+        yield compared(switch.name, Aspect.SWITCH, words, found, _WHY)
 
 
 def _below(plan: Plan, switch: Bridge) -> Sequence[str]:

@@ -82,23 +82,31 @@ def test_root_ports_on_the_main_bus_have_lost_their_expander(tmp_path: Path) -> 
     assert "expander pxb0 above it tells no node" in why(result, "nic1", Aspect.NODE)
 
 
-def test_a_flat_vm_is_called_flat(tmp_path: Path) -> None:
+def _flat() -> Vm:
     vm = vm_of(PLAN)
-    flat = Vm(
-        tuple(
-            replace(f, address=FLAT[f.address], below=None)
-            for f in vm.functions
-            if f.address in FLAT
-        ),
-        vm.nodes,
-    )
-    result = checked(PLAN, flat, tmp_path)
+    moved = [
+        replace(f, address=FLAT[f.address], below=None) for f in vm.functions if f.address in FLAT
+    ]
+    return Vm(tuple(moved), vm.nodes)
+
+
+def test_a_flat_vm_is_called_flat(tmp_path: Path) -> None:
+    result = checked(PLAN, _flat(), tmp_path)
 
     wrong = differing(result)
     assert wrong[:2] == [("gpu0", Aspect.ADDRESS), ("gpu0", Aspect.PORTS)]
     assert ("up0", Aspect.SWITCH) in wrong
     (cause,) = {why(result, name, Aspect.ADDRESS) for name in NAMES}
     assert cause.startswith("flat on root bus 0000:00, without a port of its own")
+
+
+def test_a_switch_was_planned_for_functions_that_are_missing_too(tmp_path: Path) -> None:
+    flat = _flat()
+    result = checked(PLAN, Vm(flat.functions[:1], flat.nodes), tmp_path)
+
+    (switch,) = (row for row in result.rows if row.aspect is Aspect.SWITCH)
+    assert switch.planned == f"shared by {', '.join(NAMES)}"
+    assert switch.found == f"none above {NAMES[0]}"
 
 
 def test_a_vm_without_the_switch_is_told_from_a_flat_one(tmp_path: Path) -> None:
