@@ -53,6 +53,7 @@ def topology(plan: Plan, wanted: Wanted) -> Topology:
         notes.append(
             "a NIC has another Device Number than 0: this file needs NCCL_IB_MERGE_VFS=0 beside it"
         )
+    notes.extend(_speeds_of_vfs(found))
     cpus = {each.cell: affinity_mask(each.vcpus) for each in plan.cells}
     version = str(VERSIONS[wanted.library])
     elements = tuple(
@@ -60,6 +61,16 @@ def topology(plan: Plan, wanted: Wanted) -> Topology:
         for number, group in below.items()
     )
     return Topology(Element("system", (("version", version),), elements), tuple(notes))
+
+
+def _speeds_of_vfs(found: Sequence[Place]) -> Iterator[str]:
+    """Yield that VFs say more than they may have (NVIDIA/nccl, issue 1303)."""
+    vfs = [each.function.name for each in found if each.function.physical_function is not None]
+    if vfs:
+        yield (
+            f"{', '.join(vfs)}: to NCCL a VF has the speed of its whole port; where others use"
+            " that, too, expect less"
+        )
 
 
 def _of_another_library(plan: Plan, wanted: Wanted) -> Iterator[str]:

@@ -72,6 +72,13 @@ def test_a_switch_has_the_hosts_link_and_not_that_of_an_emulated_one() -> None:
     assert "(inference)" in topology(plan, Wanted()).notes[0]
 
 
+def test_of_vfs_it_is_told_that_nccl_takes_the_whole_port_for_theirs() -> None:
+    told = " ".join(topology(l20_one_gpu_and_a_vf(), Wanted()).notes)
+
+    assert "nic0: to NCCL a VF has the speed of its whole port" in told
+    assert not any("VF" in note for note in topology(a800_two_gpus(), Wanted()).notes)
+
+
 def test_a_flat_vm_gets_an_invented_switch_around_what_is_below_one_of_the_hosts() -> None:
     plan = _with(two_gpus_on_ports(), "nic1", switch=None)
     found = ways(read_of(plan))
