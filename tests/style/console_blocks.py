@@ -16,8 +16,9 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
 DOCUMENTS = (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))
-_RECORDED = CHECKOUT / "pcietune" / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
-_HOSTS = {"a800.tar.gz": _RECORDED} | {
+RECORDED = CHECKOUT / "pcietune" / "recorded_hosts" / "a800-sxm4-8gpu.tar.gz"
+"""The host that ships with pcietune."""
+_HOSTS = {"a800.tar.gz": RECORDED} | {
     file.name: file for file in sorted((CHECKOUT / "docs" / "hosts").iterdir())
 }
 _BLOCK = re.compile(r"(?<=^```console\n)\$ (?:.*\n)+?(?=```$)", re.MULTILINE)

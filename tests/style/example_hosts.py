@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from guest.check.vm import vm_of
 from skus.server import Server
-from style.console_blocks import CHECKOUT
+from style.console_blocks import CHECKOUT, RECORDED
 from trees.config import ROOT_PORT, ConfigBuilder
 from trees.dump import numbered, one_switch_functions
 from trees.express import Express
@@ -19,6 +20,8 @@ from trees.fabrics import cascade_functions
 from trees.function import ACS_BY_LINUX, Function, gpu, nic
 from trees.host import TreeHost
 from trees.nodes import add_node
+
+from pcietune.guest.plan_text import parse_plan
 
 _HOSTS = CHECKOUT / "docs" / "hosts"
 _DISPLAY = 0x03  # base class
@@ -93,12 +96,25 @@ def _l20_server(root: Path) -> None:
         )
 
 
+def _planned_vm(root: Path) -> None:
+    """Make the VM that docs/guest.md plans, as its kernel shows it, below ``root``."""
+    with tempfile.TemporaryDirectory() as directory:
+        tuned, plan = f"{directory}/tuned.tar", Path(directory, "vm0.json")
+        _pcietune("apply", "--mode", "vm", "--from", str(RECORDED), "--to", tuned)
+        wanted = ("--gpus", "2", "--cpus", "1", "--memory", "512M")
+        _pcietune("guest", "plan", "--mode", "vm", "--from", tuned, *wanted, "-o", str(plan))
+        vm_of(parse_plan(plan.read_text(), plan.name)).write(root)
+
+
+def _pcietune(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "pcietune", *arguments], check=True, capture_output=True)
+
+
 def record(make: Callable[[Path], None], file: Path) -> None:
     """Write the recording of a server, of which ``make`` makes the tree."""
     with tempfile.TemporaryDirectory() as root:
         make(Path(root))
-        command = [sys.executable, "-m", "pcietune", "record", "--from", root, str(file)]
-        subprocess.run(command, check=True, capture_output=True)
+        _pcietune("record", "--from", root, str(file))
 
 
 EXAMPLES = {
@@ -106,7 +122,7 @@ EXAMPLES = {
     "cascade.txt": _given_to_vms(cascade_functions(second_nic=True)),
     "guest.txt": _inside_a_vm(),
 }
-RECORDINGS = {"l20.tar.gz": _l20_server}
+RECORDINGS = {"l20.tar.gz": _l20_server, "vm.tar.gz": _planned_vm}
 
 
 def main() -> None:
