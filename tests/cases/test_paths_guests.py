@@ -278,3 +278,17 @@ def test_audit_does_not_pass_the_ats_of_a_nic_behind_it(pcietune: Pcietune, tmp_
 
     assert finding.state == "error"
     assert "whether this IOMMU answers with host addresses is not known" in finding.reason
+
+
+@pytest.mark.parametrize("control", [0x001D, 0x005D])
+def test_direct_translated_is_not_asked_for_there_nor_passed_nor_written(
+    pcietune: Pcietune, tmp_path: Path, control: int
+) -> None:
+    _behind(tmp_path, known=False, control=control)
+    judged = ("--profile", "gpu-rdma", "--mode", "vm", "--json", "--from")
+
+    finding = pcietune("audit", *judged, tmp_path).finding("port.nic-side.DirectTrans", NIC_PORT)
+
+    assert (finding.state, finding.remedy) == ("error", None)
+    assert f"whether the IOMMU answers {NIC} with addresses of the host" in finding.reason
+    assert pcietune("plan", *judged, tmp_path).document().writes == []

@@ -11,6 +11,7 @@ from pcietune.model.finding import Finding, State, Subject, Value
 from pcietune.model.profile import AcsWant
 from pcietune.model.severity import Severity
 from pcietune.registers.acs import LSPCI_NAMES, Acs, AcsControl, lspci_controls
+from pcietune.tune.audit.host_addresses import why_astray
 from pcietune.tune.audit.port_reasons import failing_reason, failing_remedy
 from pcietune.tune.audit.port_requirements import PortRequirement
 from pcietune.tune.port_acs import built_in_controls, find_acs
@@ -18,6 +19,7 @@ from pcietune.tune.vfio_use import ISOLATION, given_to_vfio, named
 
 _SOURCE_VALIDATION = AcsControl.SOURCE_VALIDATION
 _REDIRECTING = AcsControl.P2P_REQUEST_REDIRECT | AcsControl.P2P_COMPLETION_REDIRECT
+_OPENING = AcsWant(AcsControl.DIRECT_TRANSLATED_P2P, on=True)
 _NEVER_ASSUMED = AcsControl.P2P_EGRESS_CONTROL | AcsControl.DIRECT_TRANSLATED_P2P
 """Controls whose capability bit 0 means that they are off; of the others, that they are safe."""
 
@@ -100,9 +102,12 @@ def _judge(
             reason = f"not offered by ACS Capability {word}: hard-wired to the safe behaviour"
         elif not want.on and want.control in _REDIRECTING:
             reason = "redirects nothing here"
+    astray = why_astray(host, fabric.below(port)) if want == _OPENING else None
     if not requirement.trusted and not fulfilled:
         state, remedy = State.NOT_APPLICABLE, None
         reason = "the profile trusts no NIC below with it, so the port stays closed"
+    elif astray is not None:
+        state, remedy, reason = State.ERROR, None, astray
     elif fulfilled:
         state, remedy = State.PASS, None
     else:

@@ -1,16 +1,20 @@
-"""Why a port is not opened for translated requests: a function below might lie about them."""
+"""Why a port is not opened for translated requests: they might lie, or go astray."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from pcietune.errors import PcietuneError
 from pcietune.model.access import HostAccess
 from pcietune.model.function import PciFunction
 from pcietune.registers.ats import Ats
 from pcietune.tune.audit.audit import Audit
+from pcietune.tune.audit.host_addresses import why_astray
 
 
-def why_not_opened(host: HostAccess, audited: Audit, below: Iterable[PciFunction]) -> str | None:
+def why_not_opened(host: HostAccess, audited: Audit, below: Sequence[PciFunction]) -> str | None:
     """Return why DirectTrans stays off above these functions; None if it may be turned on."""
+    astray = why_astray(host, below)
+    if astray is not None:
+        return astray
     for function in below:
         role = audited.roles.get(function.address)
         trusted = role is not None and audited.profile.roles[role].trusted
