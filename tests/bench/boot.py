@@ -19,6 +19,7 @@ from bench.machine import Machine
 from bench.qemu import Qemu
 from bench.qemu_arguments import Images
 from bench.real_initrd import make_real_initrd
+from bench.vm_disk import make_vm_disk
 
 _ATTEMPTS = 3
 _FAULTS = ("Kernel panic", "exit status is -11", "exit status is -6")  # the emulation's
@@ -58,7 +59,11 @@ def _images(machine: Machine, directory: Path) -> Images:
     initrd.write_bytes(made)
     code = directory / "code.squashfs"
     make_code_disk(machine, code)
-    return Images(kernel.image, initrd, [system.disk, kernel.modules_disk, code])
+    disks = [system.disk, kernel.modules_disk, code]
+    if machine.runs_vms:
+        disks.append(directory / "vm.squashfs")
+        make_vm_disk(kernel, system, disks[-1])
+    return Images(kernel.image, initrd, disks)
 
 
 def _boot(machine: Machine, images: Images, directory: Path) -> Guest:

@@ -46,6 +46,7 @@ class Guest:
     Attributes:
         PCIETUNE: The command that runs pcietune as a process of its own.
         qemu: The process that the guest runs in.
+        python_path: Where its Python finds pcietune, and what that imports.
     """
 
     PCIETUNE: ClassVar = ("/usr/bin/python3", "-m", "pcietune")
@@ -60,7 +61,7 @@ class Guest:
             GuestError: It does not answer.
         """
         self.qemu = qemu
-        self._python_path = python_path
+        self.python_path = python_path
         self._functions = functions
         self._agent = agent
         self._preloaded = False
@@ -109,7 +110,7 @@ class Guest:
             GuestError: pcietune could not be imported, or there is no such directory or user.
         """
         if not self._preloaded:
-            self._agent.request("preload", object, timeout=_PRELOAD_TIMEOUT, argv=self._python_path)
+            self._agent.request("preload", object, timeout=_PRELOAD_TIMEOUT, argv=self.python_path)
             self._preloaded = True
         return self._command("call", arguments, timeout, env, stdin, user, cwd)
 
@@ -128,7 +129,7 @@ class Guest:
             _Ended,
             timeout=timeout,
             argv=argv,
-            env={"PYTHONPATH": ":".join(self._python_path)} | (env or {}),
+            env={"PYTHONPATH": ":".join(self.python_path)} | (env or {}),
             stdin=stdin.encode(),
             user=user,
             cwd=cwd,

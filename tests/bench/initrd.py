@@ -8,7 +8,7 @@ from bench.kernel_package import Kernel
 
 _PARTS = Path(__file__).parent / "guest_parts"
 _DIRECTORIES = ["bin", "dev", "modules", "proc", "sys", "whole"]
-_PROGRAMS = ["init", "mount-root"]
+_PROGRAMS = ["init", "mount-root", "tell-pci"]
 _MODULES = ["drivers/block/virtio_blk", "fs/overlayfs/overlay", "fs/squashfs/squashfs"]
 
 

@@ -187,6 +187,7 @@ class Machine(_Strict, frozen=True):
         enabled: Units that systemd starts by itself.
         initrd: What makes it; Debian's tools make it of a system that has ``files`` and pcietune.
         files: Content of files that the machine's owner wrote, by path.
+        runs_vms: Whether it has QEMU and KVM, and what a VM of its own boots from (``inner_vm``).
     """
 
     name: Name
@@ -202,6 +203,7 @@ class Machine(_Strict, frozen=True):
     enabled: list[str] = []
     initrd: Literal["bench", "initramfs-tools", "dracut"] = "bench"
     files: dict[str, str] = {}
+    runs_vms: bool = False
 
     def __post_init__(self) -> None:
         names = [name for root in self.roots for name in _names(root.ports) if name]

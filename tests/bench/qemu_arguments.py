@@ -24,6 +24,8 @@ _ROOT_WORDS = {
 # A modern device has a window to its registers in its configuration space, and no two reads of that
 # are alike once the firmware has used it.
 _PLACED = "disable-modern=on,bus=pcie.0,addr="
+_DISK_SLOTS = (2, 3, 4, 6)
+_SERIAL_SLOT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +56,14 @@ def machine_arguments(
         console: File for what the guest prints on its serial console.
     """
     # One thread emulates all processors: a thread for each made early boots panic and QEMU crash
-    # now and then, and was no faster on two cores.
+    # now and then, and was no faster on two cores. But a VM inside of it hardly gets on that way.
+    threads = "multi" if machine.runs_vms else "single"
     traced = kernel_trace.KERNEL_WORDS if machine.systemd else []
     root = _ROOT_WORDS[machine.initrd]
     append = [*_ALWAYS_APPENDED, *_iommu_words(machine), *traced, *root, *machine.append]
     return [
         *("qemu-system-x86_64", "-machine", "q35,kernel-irqchip=split"),
-        *("-accel", "tcg,thread=single", "-cpu", _processor(machine)),
+        *("-accel", f"tcg,thread={threads}", "-cpu", _processor(machine)),
         *("-smp", str(machine.numa_nodes)),
         *("-m", f"{machine.memory_mb}M", *_numa_arguments(machine)),
         *("-nodefaults", "-display", "none", "-no-reboot", "-S", "-uuid", nonce),
@@ -123,9 +126,9 @@ def _iommu_arguments(machine: Machine) -> list[str]:
 
 
 def _disk_arguments(disks: Sequence[Path]) -> Iterator[str]:
-    for number, disk in enumerate(disks):
+    for number, (slot, disk) in enumerate(zip(_DISK_SLOTS, disks, strict=False)):
         yield from ("-drive", f"file={disk},format=raw,readonly=on,if=none,id=disk-{number}")
-        yield from ("-device", f"virtio-blk-pci,drive=disk-{number},{_PLACED}{2 + number}")
+        yield from ("-device", f"virtio-blk-pci,drive=disk-{number},{_PLACED}{slot}")
 
 
 def monitor_arguments(end: socket.socket) -> list[str]:
@@ -135,7 +138,7 @@ def monitor_arguments(end: socket.socket) -> list[str]:
 
 def port_arguments(ends: dict[str, socket.socket]) -> Iterator[str]:
     """Yield what gives the guest a virtio-serial port for each socket, by the port's name."""
-    yield from ("-device", f"virtio-serial-pci,{_PLACED}5")
+    yield from ("-device", f"virtio-serial-pci,{_PLACED}{_SERIAL_SLOT}")
     for name, end in ends.items():
         yield from ("-chardev", f"socket,id={name},fd={end.fileno()}")
         yield from ("-device", f"virtserialport,chardev={name},name={name}")
