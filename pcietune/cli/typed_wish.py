@@ -10,6 +10,7 @@ from pcietune.errors import BadInputError, quoted
 from pcietune.guest.forms import VM_NAME
 from pcietune.guest.kinds import Backend, Firmware, NvSwitchModel
 from pcietune.guest.memory_size import parse_memory
+from pcietune.guest.plan import Plan
 from pcietune.guest.wish import Expanders, Layout, Mig, Wish
 from pcietune.host.nvidia.by_hand import read_module_file
 from pcietune.host.nvidia.kept import read_nvidia
@@ -69,7 +70,7 @@ def wish_of(typed: Typed, host: SysfsHost) -> Wish:
     mig = {a: _mig(gpu.mig) for a, gpu in told.items()}
     if typed.mig is not None:
         mig = {f.address: _mig(typed.mig) for f in functions if is_nvidia_gpu(f)}
-    taken = tuple(read_plan(path) for path in typed.taken)
+    taken = _taken(typed.taken)
     return Wish(
         gpus=typed.gpus,
         functions=typed.functions,
@@ -92,6 +93,16 @@ def wish_of(typed: Typed, host: SysfsHost) -> Wish:
         confidential=kept.confidential if typed.confidential is None else typed.confidential,
         taken=taken,
     )
+
+
+def _taken(files: Sequence[Path]) -> tuple[Plan, ...]:
+    """Return the plans in files, each once: a shell's pattern may well name one twice."""
+    plans: list[Plan] = []
+    for file in files:
+        plan = read_plan(file)
+        if plan not in plans:
+            plans.append(plan)
+    return tuple(plans)
 
 
 def _mig(on: bool | None) -> Mig:  # noqa: FBT001 -- what a field holds

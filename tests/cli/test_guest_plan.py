@@ -95,6 +95,32 @@ def test_a_second_vm_gets_what_the_first_has_not(
     }
 
 
+def test_a_plan_that_is_named_twice_is_taken_once(
+    pcietune: Pcietune, tree: TreeHost, tmp_path: Path
+) -> None:
+    first, copy = tmp_path / "vm0.json", tmp_path / "copy.json"
+    pcietune("guest", "plan", *VM, "--gpus", "1", "--from", tree.root, "-o", first)
+    copy.write_text(first.read_text())
+    once = ("--gpus", "1", "--name", "vm1", "--taken", first)
+
+    assert plan(pcietune, tree, *once, "--taken", copy) == plan(pcietune, tree, *once)
+
+
+def test_plans_of_two_vms_that_have_one_function_are_refused(
+    pcietune: Pcietune, tree: TreeHost, tmp_path: Path
+) -> None:
+    files: list[str | Path] = []
+    for name in ("web", "db"):
+        file = tmp_path / name
+        options = ("--name", name, "--gpus", "1", "--from", tree.root, "-o", file)
+        pcietune("guest", "plan", *VM, *options)
+        files += ["--taken", file]
+
+    run = refused(pcietune, tree, "--gpus", "1", *files)
+
+    assert f"{GPU} is in the plans of two VMs: web and db" in run.stderr
+
+
 def test_a_third_vm_is_refused_with_who_has_the_gpus(
     pcietune: Pcietune, tree: TreeHost, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pcietune.address import PciAddress
+from pcietune.errors import BadInputError
 from pcietune.guest.plan import Plan
 from pcietune.guest.stock.of_this_host import check_of_this_host
 from pcietune.guest.stock.reading import state_of
@@ -15,14 +16,20 @@ def taken_by(fabric: Fabric, plans: Iterable[Plan]) -> dict[PciAddress, str]:
     """Return which functions plans have, and the names of their VMs for a sentence.
 
     Raises:
-        BadInputError: A plan is none of this host.
+        BadInputError: A plan is none of this host, or two have one function.
     """
-    taken: dict[PciAddress, str] = {}
+    vms: dict[str, str] = {}
     for plan in plans:
         check_of_this_host(plan, fabric)
         for each in plan.functions:
-            taken[PciAddress.parse(each.address)] = f"the planned VM {plan.machine.name}"
-    return taken
+            if each.address in vms:
+                raise BadInputError(
+                    f"{each.address} is in the plans of two VMs: {vms[each.address]} and"
+                    f" {plan.machine.name}",
+                    hint="leave out the --taken whose plan does not hold any more",
+                )
+            vms[each.address] = plan.machine.name
+    return {PciAddress.parse(address): f"the planned VM {vm}" for address, vm in vms.items()}
 
 
 def occupied(
