@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
-from pcietune.guest.choice.told import by_reason, named
+from pcietune.guest.choice.told import by_reason, named, or_unless
 from pcietune.guest.kinds import Kind
 from pcietune.guest.stock.offer import Offer, Stock
 
@@ -23,7 +23,7 @@ def named_offers(stock: Stock, names: Iterable[str]) -> tuple[Offer, ...]:
         if offer.why_not:
             raise BadInputError(
                 f"{offer.address} cannot be given: {'; '.join(offer.why_not)}",
-                hint=_others(stock, offer.chosen.kind),
+                hint=or_unless(_others(stock, offer.chosen.kind), [offer]),
             )
         found[offer.address] = offer
     return tuple(sorted(found.values(), key=lambda offer: offer.order))

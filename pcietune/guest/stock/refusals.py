@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.address import PciAddress
 from pcietune.guest.stock.beside import Beside
+from pcietune.guest.stock.reading import state_of
 from pcietune.guest.wish import Mig, Wish
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
@@ -74,7 +75,9 @@ def refusals(
         yield f"in use by {judges.beside.users.get(address, 'VFIO')}"
     if judges.wish.mig.get(address) is Mig.ON:
         yield "MIG is on: nvidia-smi --multi-instance-gpu 0, while NVIDIA's driver has it"
-    if state.physical_function is None and role is not None:
+    if state.physical_function is not None:
+        yield from _of_its_physical_function(judges, state.physical_function)
+    elif role is not None:
         yield from _as_a_whole(judges, function, state, audited.profile.roles[role].attach)
     yield from (hold.text for hold in _holds(judges, function, state) if not _untold(judges, hold))
 
@@ -114,6 +117,20 @@ def _as_a_whole(
         yield f"has {_counted(virtual, 'virtual function')} on, with which vfio-pci refuses it"
     if mdevs:
         yield f"has {_counted(len(mdevs), 'mediated device')}"
+
+
+def _of_its_physical_function(judges: Judges, address: PciAddress) -> Iterator[str]:
+    """Yield what keeps a virtual function from a VM because of who has its physical function.
+
+    Where that has a VFIO driver, too, vfio-pci opens the virtual function only to who tells the
+    token (drivers/vfio/pci/vfio_pci_core.c, vfio_pci_validate_vf_token), which no plan has.
+    """
+    if address in judges.taken:
+        yield f"{judges.taken[address]} has its physical function {address}"
+    physical = judges.audited.fabric.functions.get(address)
+    state = None if physical is None else state_of(judges.host, physical)
+    if state is not None and state.vfio:
+        yield f"VFIO has its physical function {address}, too, and asks for a token"
 
 
 def _counted(count: int, what: str) -> str:

@@ -73,6 +73,18 @@ def test_one_that_others_have_is_refused_with_those_that_can_be_given() -> None:
     assert e.value.hint == "those of its kind that can be given: 0000:14:00.0"
 
 
+def test_one_that_an_option_would_give_is_refused_with_the_option() -> None:
+    stock = stock_of([Switch(busy=frozenset({0}))])
+    neighbour = replace(stock.gpus[0], unless="--share-switches")
+
+    with pytest.raises(BadInputError, match="cannot be given") as error:
+        named(replace(stock, gpus=(neighbour, *stock.gpus[1:])), GPU)
+
+    assert error.value.hint == (
+        "those of its kind that can be given: 0000:14:00.0; more by --share-switches"
+    )
+
+
 def test_one_that_is_no_gpu_nic_or_nvswitch_is_refused() -> None:
     with pytest.raises(BadInputError, match=r"0000:99:00\.0 is none of the GPUs"):
         named(stock_of([Switch()]), "0000:99:00.0")

@@ -59,8 +59,10 @@ def plan_of(address: str, path: str, *, device: str = "10de:20f3") -> Plan:
     )
 
 
-def taken(address: str = GPU, path: str = f"{FIRST_SWITCH}/00.0/00.0") -> Wish:
-    return Wish(gpus=1, taken=(plan_of(address, path),))
+def taken(
+    address: str = GPU, path: str = f"{FIRST_SWITCH}/00.0/00.0", *, device: str = "10de:20f3"
+) -> Wish:
+    return Wish(gpus=1, taken=(plan_of(address, path, device=device),))
 
 
 def other(address: str, ids: str, class_code: int, *, below: str) -> Function:
@@ -223,6 +225,23 @@ def test_vfs_are_given_and_their_physical_function_is_not(tree: TreeHost) -> Non
     (port,) = stock.cards[0].ports
     assert [str(vf.address) for vf in port] == ["0000:24:00.1", "0000:24:00.2"]
     assert port[0].chosen.link == stock.cards[0].whole.chosen.link
+
+
+def test_a_vf_whose_physical_function_another_plan_has_is_not_given(tree: TreeHost) -> None:
+    add_vfs(tree, NIC, NIC_PORT, 1)
+
+    why = reasons(stock_of(tree, wish=taken(NIC, f"{FIRST_SWITCH}/04.0/00.0", device="15b3:101b")))
+
+    assert why["0000:24:00.1"] == (f"the planned VM vm0 has its physical function {NIC}",)
+
+
+def test_a_vf_whose_physical_function_vfio_has_is_not_given(tmp_path: Path) -> None:
+    host = as_wanted(two_switches(tmp_path, instead=[nic(NIC, below=NIC_PORT, driver="vfio-pci")]))
+    add_vfs(host, NIC, NIC_PORT, 1)
+
+    assert reasons(stock_of(host))["0000:24:00.1"] == (
+        f"VFIO has its physical function {NIC}, too, and asks for a token",
+    )
 
 
 def test_where_vms_get_vfs_the_physical_function_is_not_given(tree: TreeHost) -> None:
