@@ -6,6 +6,7 @@ from typing import BinaryIO
 from pcietune.errors import BadInputError, NotPermittedError
 
 _STDIN = 0  # file descriptor
+_DASH = "-"
 _MEBIBYTE = 0x10_0000
 
 
@@ -18,7 +19,8 @@ def read_text(path: Path, *, hint: str, largest_mib: int = 4) -> str:
         largest_mib: The most that is read, in MiB.
 
     Raises:
-        BadInputError: There is no such file, or it cannot be read, is larger, or no text.
+        BadInputError: There is no such file, or it cannot be read, is larger, or no text; or
+            standard input is empty, as it is where another file was read from there.
         NotPermittedError: The kernel keeps it from this user.
     """
     try:
@@ -30,6 +32,8 @@ def read_text(path: Path, *, hint: str, largest_mib: int = 4) -> str:
         ) from error
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror}", hint=hint) from error
+    if not data and str(path) == _DASH:
+        raise BadInputError("standard input: nothing in it, or read already", hint=hint)
     if len(data) > largest_mib * _MEBIBYTE:
         raise BadInputError(f"{path}: larger than {largest_mib} MiB", hint=hint)
     try:
@@ -40,6 +44,6 @@ def read_text(path: Path, *, hint: str, largest_mib: int = 4) -> str:
 
 
 def _open(path: Path) -> BinaryIO:
-    if str(path) == "-":
+    if str(path) == _DASH:
         return open(_STDIN, "rb", closefd=False)
     return path.open("rb")
