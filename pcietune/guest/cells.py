@@ -83,18 +83,10 @@ def cells_for(
     return Cells(tuple(cells), (*pinned.warnings, *memory.warnings, *nowhere))
 
 
-def host_node(numa_node: int | None, nodes: Mapping[int, NumaNode]) -> int | None:
-    """Return the host's node that a function is on; None if not known.
-
-    On a host of one node all are on that, whatever firmware said.
-    """
-    if numa_node in nodes:
-        return numa_node
-    return next(iter(nodes)) if len(nodes) == 1 else None
-
-
 def _node(chosen: Chosen, nodes: Mapping[int, NumaNode]) -> int | None:
-    return host_node(chosen.state.numa_node, nodes)
+    """Return the host's node that a function is on; None if not known."""
+    node = chosen.state.numa_node
+    return node if node in nodes else None
 
 
 def _weights(chosen: Sequence[Chosen], nodes: Mapping[int, NumaNode]) -> dict[int, int]:

@@ -321,12 +321,6 @@ def test_distances_that_are_not_told_are_the_kernels_own() -> None:
     assert [cell.distances for cell in made(gpus(0, 1)).cells] == [[10, 20], [20, 10]]
 
 
-def test_on_a_host_of_one_node_all_are_on_it_whatever_firmware_said() -> None:
-    [cell] = made(gpus(-1), nodes={0: node(0)}).cells
-
-    assert cell.host_node == 0
-
-
 def test_of_a_function_whose_node_is_not_told_that_is_said() -> None:
     cells = made(gpus(0, -1))
 

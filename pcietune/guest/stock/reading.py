@@ -52,6 +52,15 @@ def state_of(host: HostAccess, function: PciFunction) -> FunctionState | None:
     return None
 
 
+def only_node(host: HostAccess) -> int | None:
+    """Return the node that all of a host is on; None if it has several, or they are not known.
+
+    Nodes without CPUs are memory only, which no function is on.
+    """
+    nodes = [node.number for node in (host.numa_nodes() or {}).values() if node.cpus]
+    return nodes[0] if len(nodes) == 1 else None
+
+
 def _link(host: HostAccess, function: PciFunction) -> LinkState | None:
     """Return a link; its Configuration Space is opened first, which wakes nothing that sleeps."""
     with suppress(PcietuneError):

@@ -10,7 +10,7 @@ from pcietune.guest.stock.beside import Beside
 from pcietune.guest.stock.group_mates import mates_of
 from pcietune.guest.stock.occupied import occupied, taken_by
 from pcietune.guest.stock.offer import Card, Offer, Stock
-from pcietune.guest.stock.reading import read_chosen, state_of, total_vfs
+from pcietune.guest.stock.reading import only_node, read_chosen, state_of, total_vfs
 from pcietune.guest.stock.refusals import (
     ALLOW_FAILING,
     SHARE_SWITCHES,
@@ -84,6 +84,7 @@ class _Taking:
         self._judges = judges
         self._occupied_by = occupied_by
         self._fabric = judges.audited.fabric
+        self._only_node = only_node(judges.host)
         self._roles: Mapping[PciAddress, RoleName] = assign_roles(
             judges.audited.profile, self._fabric, judges.host
         )
@@ -97,7 +98,7 @@ class _Taking:
         for function in self._fabric.functions.values():
             if function.slot not in wanted or function.is_pci_bridge:
                 continue
-            state = state_of(self._judges.host, function)
+            state = self._state(function)
             if state is not None and state.physical_function is None:
                 role = self._roles.get(function.address)
                 slots.setdefault(function.slot, []).append(_Member(function, state, role))
@@ -119,10 +120,20 @@ class _Taking:
         total = total_vfs(self._judges.host, whole.chosen.function)
         return Card(whole, virtual, total)
 
+    def _state(self, function: PciFunction) -> FunctionState | None:
+        """Return what sysfs says of a function, with the node that all are on if there is one.
+
+        Firmware of hosts with one node often tells none.
+        """
+        state = state_of(self._judges.host, function)
+        if state is None or self._only_node is None:
+            return state
+        return replace(state, numa_node=self._only_node)
+
     def _virtual(self, port: Chosen) -> Iterable[Offer]:
         for address in port.state.virtual_functions:
             function = self._fabric.functions.get(address)
-            state = None if function is None else state_of(self._judges.host, function)
+            state = None if function is None else self._state(function)
             if function is None or state is None:
                 continue
             role = self._roles.get(port.function.address)

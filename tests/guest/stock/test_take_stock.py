@@ -24,6 +24,7 @@ from trees.fabrics import cascade, two_switches
 from trees.function import ACS_CAPABLE, Function, bars, downstream_port, gpu, nic, nvswitch
 from trees.groups import into_group
 from trees.host import TreeHost
+from trees.nodes import add_node
 from tune.faults import set_word, vanish
 from tune.judged import opened
 from tune.profiles import PROFILE, handing_over, with_roles
@@ -354,6 +355,28 @@ def test_gpus_are_counted_by_node(tree: TreeHost) -> None:
 
 def _group(tree: TreeHost, address: str) -> int:
     return int((tree.directory(address) / "iommu_group").resolve().name)
+
+
+def test_on_a_host_of_one_node_all_are_on_it_whatever_firmware_said(tmp_path: Path) -> None:
+    tree = two_switches(tmp_path)
+    for address in (GPU, FAR_GPU, NIC):
+        tree.config(address).with_name("numa_node").write_text("-1\n")
+    add_node(tree, 0, cpus="0-3")
+    add_node(tree, 1, cpus="")  # of memory only
+
+    stock = stock_of(tree)
+
+    assert stock.gpus_by_node() == {0: 2}
+    assert offer(stock, NIC).chosen.state.numa_node == 0
+
+
+def test_on_a_host_of_two_nodes_nobody_knows_where_firmware_does_not_tell(tmp_path: Path) -> None:
+    tree = two_switches(tmp_path)
+    tree.config(GPU).with_name("numa_node").write_text("-1\n")
+    add_node(tree, 0, cpus="0-3")
+    add_node(tree, 1, cpus="4-7")
+
+    assert offer(stock_of(tree), GPU).node is None
 
 
 def test_what_cannot_be_read_of_a_function_is_not_known(tree: TreeHost) -> None:
