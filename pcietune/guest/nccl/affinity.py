@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 _GROUP = 32  # CPUs
-_FORM = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8})*")
+_FORM = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8}){0,27}")  # NCCL's strings hold no more
 
 
 def affinity_mask(cpus: Iterable[int]) -> str:

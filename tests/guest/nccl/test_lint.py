@@ -286,3 +286,12 @@ def test_a_nul_is_told() -> None:
 def test_what_is_written_is_not_complained_of() -> None:
     for plan in (a800_two_gpus(), a800_four_gpus_on_two_nodes()):
         assert lint(text_of(plan), Library.NCCL, plan) == []
+
+
+@pytest.mark.parametrize("groups", [28, 100_000])
+def test_a_mask_that_is_longer_than_nccl_reads_is_no_mask_and_costs_nothing(groups: int) -> None:
+    longest = _changed("0000ff00", "0000ff00," + "00000000," * 26 + "00000000")
+    longer = _changed("0000ff00", "ffffffff," * groups + "00000000")
+
+    assert "affinity" not in _rules(_lint(longest))
+    assert "affinity" in _rules(_lint(longer))
