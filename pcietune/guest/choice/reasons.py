@@ -1,6 +1,7 @@
 """Why a VM gets just these functions, in sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 
 from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.told import by_reason, counted, named
@@ -19,8 +20,8 @@ def reasons(stock: Stock, choice: Choice, *, by_name: bool) -> Iterator[str]:
     if by_name:
         yield "the functions were named"
     elif gpus:
-        yield _places(stock, gpus)
-        yield _left_whole(stock, gpus)
+        yield _places(stock, choice)
+        yield _left_whole(stock, choice)
     if choice.partition is not None:
         yield f"{choice.partition} of the NVSwitches holds just these GPUs"
     yield from _nics(stock, choice)
@@ -36,8 +37,9 @@ def reasons(stock: Stock, choice: Choice, *, by_name: bool) -> Iterator[str]:
             yield f"passed over: {passed_over}"
 
 
-def _places(stock: Stock, gpus: Sequence[Offer]) -> str:
-    """Return how near the GPUs are to each other."""
+def _places(stock: Stock, choice: Choice) -> str:
+    """Return how near the GPUs are to each other, and why no nearer."""
+    gpus = choice.gpus
     switches = list(dict.fromkeys(gpu.switch for gpu in gpus if gpu.switch is not None))
     nodes = list(dict.fromkeys(gpu.node for gpu in gpus))
     where = named(gpus)
@@ -50,18 +52,32 @@ def _places(stock: Stock, gpus: Sequence[Offer]) -> str:
         return f"{where}: all below one switch, {switches[0]}"
     below = f"below {counted(len(switches), 'switch')}" if switches else "below root ports"
     if len(nodes) == 1:
-        return f"{where}: {below} of {node}, for no switch has {len(gpus)} that are free"
+        return f"{where}: {below} of {node}, for {_no_nearer(stock, choice, 'switch')}"
     numbers = ", ".join("?" if node is None else str(node) for node in nodes)
-    return f"{where}: on NUMA nodes {numbers}, for no node has {len(gpus)} that could be chosen"
+    return f"{where}: on NUMA nodes {numbers}, for {_no_nearer(stock, choice, 'node')}"
 
 
-def _left_whole(stock: Stock, gpus: Sequence[Offer]) -> str:
-    """Return what stays for the next VM."""
+def _no_nearer(stock: Stock, choice: Choice, what: str) -> str:
+    """Return why the GPUs are not below one switch, or on one node."""
+    wanted = len(choice.gpus)
+    free = [gpu for gpu in stock.gpus if not gpu.why_not]
+    places = Counter(gpu.switch if what == "switch" else gpu.node for gpu in free)
+    del places[None]
+    if max(places.values(), default=0) < wanted:
+        return f"no {what} has {wanted} that are free"
+    if choice.partition is not None:
+        return f"no free partition of the NVSwitches has {wanted} of one {what}"
+    return f"no {what} has {wanted} that do as well by NICs, IOMMU groups and audit"
+
+
+def _left_whole(stock: Stock, choice: Choice) -> str:
+    """Return what stays for the next VM: places of which it has neither a GPU nor a NIC."""
     places: dict[str, list[Offer]] = {}
     for gpu in stock.gpus:
         places.setdefault(gpu.place, []).append(gpu)
     free = [those for those in places.values() if not any(gpu.why_not for gpu in those)]
-    left = [those for those in free if not any(gpu in gpus for gpu in those)]
+    taken = {offer.place for offer in choice.offers}
+    left = [those for those in free if those[0].place not in taken]
     what = "switch" if any(gpu.switch for gpu in stock.gpus) else "GPU"
     stay = "stays" if len(left) == 1 else "stay"
     return f"{counted(len(left), what)} of {len(places)} {stay} whole for other VMs"

@@ -55,6 +55,30 @@ def test_gpus_of_two_nodes_are_said_to_be_for_lack_of_one() -> None:
     assert said(chosen(stock_of(A800), Wish(gpus=6)), "on NUMA nodes 0, 1, for no node has 6")
 
 
+def test_gpus_that_are_apart_for_their_partition_are_said_to_be() -> None:
+    stock = stock_of(A800, modules=(1, 3, 2, 4, 5, 7, 6, 8))
+    board = NvLink(NvSwitchModel.HOST, board_named("a800"))
+
+    choice = chosen(stock, TWO, board)
+
+    assert said(choice, "partition 11 (modules 1, 2)")
+    assert said(choice, "for no free partition of the NVSwitches has 2 of one switch")
+
+
+def test_gpus_that_are_apart_for_their_nics_are_not_said_to_be_so_for_want_of_gpus() -> None:
+    switch = Switch(busy=frozenset({2}))  # one of its two NICs
+
+    choice = chosen(stock_of([switch, switch]), TWO)
+
+    assert said(choice, "for no switch has 2 that do as well by NICs, IOMMU groups and audit")
+
+
+def test_a_switch_of_which_a_vm_has_only_a_nic_does_not_stay_whole() -> None:
+    choice = chosen(stock_of(A800), Wish(gpus=1, nics=3))
+
+    assert said(choice, "2 switches of 4 stay whole for other VMs")
+
+
 def test_gpus_without_a_switch_are_said_to_have_no_nic() -> None:
     stock = stock_of([Switch()], alone=[1, 1, 1])
 
