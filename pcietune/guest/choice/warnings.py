@@ -6,7 +6,7 @@ from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.nvlink import NvLink
 from pcietune.guest.choice.told import counted, named
 from pcietune.guest.kinds import NvSwitchModel
-from pcietune.guest.nvswitch.board import Generation
+from pcietune.guest.nvswitch.board import Board, Generation
 from pcietune.guest.nvswitch.tied import LEARN_MODULES
 from pcietune.guest.stock.offer import Offer, Stock
 from pcietune.guest.wish import Mig, Wish
@@ -78,10 +78,18 @@ def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
                 f"no NVLink is planned, though NVSwitches were said to be {nvlink.model}: by its"
                 " ids this host is no board with NVSwitches that pcietune knows"
             )
+    elif len(choice.gpus) == 1 and not nvlink.by_partition:
+        yield _ALONE
     elif nvlink.model is NvSwitchModel.NONE:
-        yield _ALONE if len(choice.gpus) == 1 else _WITHOUT
+        yield _WITHOUT
     elif len(choice.gpus) == 1:
         return
+    elif nvlink.model is NvSwitchModel.FULL and not _is_a_shape(choice, nvlink.board):
+        yield (
+            f"NVLink is not planned: {counted(len(choice.gpus), 'GPU')} and"
+            f" {counted(len(choice.nvswitches), 'NVSwitch')} are nothing that a VM can be given"
+            f" whole of {nvlink.board.title}"
+        )
     elif nvlink.by_partition and choice.partition is None:
         yield f"NVLink is not planned: it is not known {LEARN_MODULES}"
     elif nvlink.model is NvSwitchModel.FULL and nvlink.board.generation is Generation.BLACKWELL:
@@ -89,6 +97,12 @@ def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
             "the NVSwitches of this board are managed by functions of a ConnectX-7, which the VM"
             " needs, too, and of which PCI ids tell nothing: name them"
         )
+
+
+def _is_a_shape(choice: Choice, board: Board) -> bool:
+    """Return whether a VM can be given such numbers of GPUs and NVSwitches whole."""
+    numbers = (len(choice.gpus), len(choice.nvswitches))
+    return any((shape.gpus, shape.switches) == numbers for shape in board.shapes)
 
 
 def _mig(choice: Choice, wish: Wish) -> Iterator[str]:

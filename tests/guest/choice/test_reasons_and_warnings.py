@@ -171,11 +171,23 @@ def test_nvswitches_of_a_host_that_is_no_board_are_warned_of_if_somebody_speaks_
 
 def test_a_gpu_of_a_board_that_is_alone_in_a_vm_has_its_nvlinks_switched_off() -> None:
     alone = NvLink(NvSwitchModel.NONE, board_named("a800"))
+    by_itself = NvLink(NvSwitchModel.FULL, board_named("a800"))
     by_partition = NvLink(NvSwitchModel.HOST, board_named("a800"))
 
     assert said(chosen(stock_of(A800), ONE, alone), "NVreg_NvLinkDisable=1")
+    assert said(chosen(stock_of(A800), ONE, by_itself), "NVreg_NvLinkDisable=1")
     assert not said(chosen(stock_of(A800), ONE, by_partition), "NVreg_NvLinkDisable=1")
     assert not said(chosen(stock_of(A800), ONE), "NVreg_NvLinkDisable=1")
+
+
+def test_gpus_that_are_named_without_their_nvswitches_are_said_to_have_no_nvlink() -> None:
+    named = Wish(functions=("0000:13:00.0", "0000:14:00.0"))
+    board = NvLink(NvSwitchModel.FULL, board_named("hopper"))
+
+    assert said(
+        chosen(stock_of(A800), named, board),
+        "2 GPUs and 0 NVSwitches are nothing that a VM can be given whole",
+    )
 
 
 def test_of_a_whole_blackwell_board_the_functions_that_manage_it_have_to_be_named() -> None:
