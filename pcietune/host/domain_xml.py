@@ -6,6 +6,7 @@ from xml.parsers import expat
 from pcietune.address import PciAddress
 
 _PARTS = {"domain": 0xFFFFFFFF, "bus": 0xFF, "slot": 0x1F, "function": 0x7}
+_ROOTS = ("domain", "domstatus")  # the latter of one that runs, in /run/libvirt/qemu
 _GIVES_A_FUNCTION = ("hostdev", "interface", "actual")  # the last: of a pool that libvirt took from
 _PATH = ("source", "address")  # below that; a device's own address is the one in the VM
 
@@ -14,7 +15,8 @@ def given_functions(xml: bytes) -> tuple[PciAddress, ...]:
     """Return the functions that a VM is given, in the order of the text.
 
     Raises:
-        ValueError: It makes no sense, or declares entities, as libvirt never does.
+        ValueError: It makes no sense, is of something else, or declares a document type or
+            entities, as libvirt never does.
     """
     return tuple(dict.fromkeys(address for address, _ in _given(xml)))
 
@@ -48,7 +50,8 @@ class _Definition:
         Raises:
             ExpatError: It is no XML.
             LookupError: It is said to be in an encoding that there is not.
-            ValueError: It declares entities, as libvirt never does, or an address makes no sense.
+            ValueError: It is of something else than a VM, has a document type or entities, behind
+                which there could be anything, or an address makes no sense.
         """
         self.found: list[tuple[PciAddress, bool]] = []
         # Elements, and of each that gives a function whether it is managed.
@@ -56,10 +59,12 @@ class _Definition:
         parser = expat.ParserCreate()
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.EntityDeclHandler = _refuse
+        parser.StartDoctypeDeclHandler = _refuse
         parser.Parse(xml, True)  # noqa: FBT003 -- takes no keyword
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._open and name not in _ROOTS:
+            raise ValueError(f"it is of a {name}")
         gives = name in _GIVES_A_FUNCTION and attributes.get("type") in ("pci", "hostdev")
         self._open.append((name, attributes.get("managed") == "yes" if gives else None))
         path = tuple(element for element, _ in self._open[-2:])
@@ -88,4 +93,4 @@ def _numbers(attributes: Mapping[str, str]) -> Iterator[int]:
 
 
 def _refuse(*_: object) -> None:
-    raise ValueError("entities are declared")
+    raise ValueError("a document type is declared")

@@ -57,8 +57,26 @@ def test_a_vm_without_host_devices_is_given_nothing() -> None:
 
 @pytest.mark.parametrize(
     "xml",
-    [b"", b"<domain>", b"<!DOCTYPE d [<!ENTITY a 'b'>]><d>&a;</d>", b"<?xml encoding='no'?><d/>"],
+    [
+        b"",
+        b"<domain>",
+        b"<!DOCTYPE domain [<!ENTITY a 'b'>]><domain>&a;</domain>",
+        b"<!DOCTYPE domain SYSTEM 'of-some-site.dtd'><domain>&devices;</domain>",
+        b"<?xml encoding='no'?><domain/>",
+        XML.replace(b"bus='36'", b"bus='256'"),
+        XML.replace(b"bus='36'", b"bus='-1'"),
+        XML.replace(b"bus='36'", b"bus=''"),
+    ],
 )
 def test_what_makes_no_sense_is_refused(xml: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         given_functions(xml)
+
+
+def test_what_is_of_no_vm_is_not_taken_for_one_that_is_given_nothing() -> None:
+    with pytest.raises(ValueError, match="it is of a network"):
+        given_functions(b"<network><name>default</name></network>")
+
+
+def test_the_state_of_a_vm_that_runs_holds_its_definition() -> None:
+    assert given_functions(b"<domstatus state='running'>" + XML + b"</domstatus>") == (GPU, NIC, VF)
