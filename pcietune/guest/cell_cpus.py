@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.errors import BadInputError
 from pcietune.guest.plan import Plan
-from pcietune.guest.shares import most_that_fits, split
+from pcietune.guest.shares import least_for_each, most_that_fits, split
 from pcietune.model.numa_node import NumaNode
 
 Core = tuple[int, ...]
@@ -114,7 +114,8 @@ def _counts(
         counts = [_share(place, threads) for place in places]
     else:
         counts = split(wanted // threads, weights)
-    hint = f"--cpus {most} fits" if most >= len(places) * threads else "name other GPUs"
+    least = least_for_each(weights) * threads
+    hint = f"--cpus {most} fits" if most >= least else "name other GPUs"
     for place, count, has in zip(places, counts, room, strict=True):
         if count > has:
             raise BadInputError(
@@ -125,7 +126,7 @@ def _counts(
         if not count:
             raise BadInputError(
                 f"node {place.node.number}: the VM has a GPU or NIC on it, and would have no CPU",
-                hint=hint,
+                hint=hint if most < least else f"--cpus {least} is the least",
             )
     return [count * threads for count in counts]
 

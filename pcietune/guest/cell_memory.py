@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.errors import BadInputError
 from pcietune.guest.cell_cpus import Place
-from pcietune.guest.shares import most_that_fits, split
+from pcietune.guest.shares import least_for_each, most_that_fits, split
 from pcietune.guest.wish import Wish
 from pcietune.model.numa_node import NumaNode
 
@@ -45,10 +45,16 @@ def memory_of(places: Sequence[Place], wish: Wish) -> Memory:
     else:
         steps = split(wish.memory_mib // step, weights)
     most = most_that_fits(room, weights) * step
-    fits = most >= step * len(places)
-    hint = f"--memory {_typed(most)} fits" if fits else "name other GPUs"
+    least = least_for_each(weights) * step
+    hint = f"--memory {_typed(most)} fits" if most >= least else "name other GPUs"
     for place, count, has in zip(places, steps, room, strict=True):
-        if count > has or not count:
+        if not count:
+            raise BadInputError(
+                f"node {place.node.number}: the VM has a GPU or NIC on it, and would have no memory"
+                f" there{_pages(wish)}",
+                hint=hint if most < least else f"--memory {_typed(least)} is the least",
+            )
+        if count > has:
             raise BadInputError(
                 f"node {place.node.number}: {_said(count * step)} of memory are wanted"
                 f"{_pages(wish)}, and {_said(has * step)} are there",

@@ -1,6 +1,7 @@
 """Whole units shared out by weight."""
 
 from collections.abc import Sequence
+from itertools import count
 
 
 def split(total: int, weights: Sequence[int]) -> list[int]:
@@ -15,6 +16,11 @@ def split(total: int, weights: Sequence[int]) -> list[int]:
     for index in by_remainder[: total - sum(parts)]:
         parts[index] += 1
     return parts
+
+
+def least_for_each(weights: Sequence[int]) -> int:
+    """Return the least total of which each part is a unit or more."""
+    return next(total for total in count(len(weights)) if all(split(total, weights)))
 
 
 def most_that_fits(room: Sequence[int], weights: Sequence[int]) -> int:

@@ -291,9 +291,18 @@ def test_a_vm_without_memory_is_refused() -> None:
 
 def test_a_node_that_would_give_no_cpu_is_refused() -> None:
     with pytest.raises(BadInputError, match="would have no CPU") as raised:
-        made(gpus(0, 1), Wish(cpus=2))
+        made(gpus(0, 0, 1), Wish(cpus=2))
 
-    assert raised.value.hint == "--cpus 128 fits"
+    assert raised.value.hint == "--cpus 4 is the least"  # a core of each: 2 of 3 GPUs have one
+    made(gpus(0, 0, 1), Wish(cpus=4))
+
+
+def test_a_node_that_would_give_no_memory_is_refused() -> None:
+    with pytest.raises(BadInputError, match=r"node 1: .* would have no memory there") as raised:
+        made(gpus(0, 0, 0, 0, 1), Wish(memory_mib=1))
+
+    assert raised.value.hint == "--memory 3M is the least"  # a fifth of 2 is less than half of one
+    made(gpus(0, 0, 0, 0, 1), Wish(memory_mib=3))
 
 
 def test_a_node_without_a_free_cpu_asks_for_other_gpus() -> None:
