@@ -97,6 +97,14 @@ def test_ats_that_stays_off_is_a_difference(tree: TreeHost) -> None:
     assert 5 <= clock.time_s < 6
 
 
+def test_ats_of_a_vm_that_ends_at_once_is_not_called_off(tree: TreeHost) -> None:
+    open_by_vfio(tree, NIC)
+    clock = Clock((1, lambda: _write(tree.directory(NIC) / "enable", b"0\n")))
+
+    assert _sights(_seen(tree, clock, NIC)) == [Sight.NOT_OPEN]
+    assert clock.time_s < 2
+
+
 def test_what_no_vm_opens_is_told_after_the_time_is_up(tree: TreeHost) -> None:
     open_by_vfio(tree, GPU)
     clock = Clock()

@@ -86,7 +86,10 @@ def _see(host: HostAccess, function: PciFunction) -> AtsSeen:
         control = ats.control
     except PcietuneError as error:
         return AtsSeen(function, Sight.UNREADABLE, error=error)
-    return AtsSeen(function, Sight.ON if control & ENABLE_MASK else Sight.OFF, control)
+    if control & ENABLE_MASK:
+        return AtsSeen(function, Sight.ON, control)
+    ended = not is_open(host, function)  # with its VM, and then the kernel turns ATS off
+    return AtsSeen(function, Sight.NOT_OPEN) if ended else AtsSeen(function, Sight.OFF, control)
 
 
 def _may_change(seen: Sequence[AtsSeen]) -> bool:
