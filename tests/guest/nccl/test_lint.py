@@ -144,6 +144,8 @@ SELDOM_MEANT = [
     ('"0x030200"/>', '"0x030200" />', "empty-attribute"),
     ('busid="0000:23:00.0"', 'busid="0000:23:00.0" busid="0000:24:00.0"', "attribute-twice"),
     ('"0x030200"/>', '"0x030200"><gpu dev="0"/></pci>', "left-over"),
+    ('"0x030200"/>', '"0x030200"><gpu gdr="0"/></pci>', "no-gdr"),
+    ('"0x020700"/>', '"0x020700"><nic><net name="mlx5_0" gdr="0"/></nic></pci>', "no-gdr"),
     ('<cpu numaid="1"', '<socket/><cpu numaid="1"', "unknown-element"),
     ('busid="0000:23:00.0" class="0x030200"', 'busid="0000:00:16.0"', "root-bus"),
     ('numaid="1"', 'numaid="1" vendor="&quot;AuthenticAMD&#34;"', "entity"),
@@ -173,6 +175,13 @@ def test_what_changes_nothing_is_a_note(old: str, new: str, rule: str) -> None:
     complaint = _only(_changed(old, new))
 
     assert (complaint.rule, complaint.severity) == (rule, Severity.NOTE)
+
+
+def test_a_nic_that_no_pci_function_is_may_do_without_gpudirect_rdma() -> None:
+    ethernet = '<nic><net name="eth0" gdr="0"/></nic><pci busid="ffff:ff:02.0"'
+
+    assert _lint(_changed('<pci busid="ffff:ff:02.0"', ethernet)) == []
+    assert _lint(_changed('"0x030200"/>', '"0x030200"><gpu gdr="1"/></pci>')) == []
 
 
 def test_two_functions_that_both_declare_one_ports_speed_are_told() -> None:

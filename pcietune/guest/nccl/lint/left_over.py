@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pcietune.errors import quoted
 from pcietune.guest.nccl.lint.complaint import Found, Severity
 from pcietune.guest.nccl.lint.functions import kind_of
-from pcietune.guest.nccl.lint.node import Node
+from pcietune.guest.nccl.lint.node import Node, c_integer
 
 _LINKS = ("nvlink", "xgmi")
 _REWRITTEN = {
@@ -24,6 +24,7 @@ def left_over(system: Node) -> Iterator[Found]:
     for name in _REWRITTEN:
         for node in system.below(name):
             yield from _keys(node)
+    yield from _without_gdr(system)
     yield from _in_nets(system)
     yield from _in_gpu_links(system)
 
@@ -45,6 +46,24 @@ def _keys(node: Node) -> Iterator[Found]:
             f"{quoted(key)} of a {node.name}, as a dump has it: {makes}",
             "remove it",
         )
+
+
+def _without_gdr(system: Node) -> Iterator[Found]:
+    """Yield GPUs and PCI NICs that were dumped where they could no GPUDirect RDMA."""
+    for pci in system.below("pci"):
+        nets = (net for nic in pci.children if nic.name == "nic" for net in nic.children)
+        gpus = (each for each in pci.children if each.name == "gpu")
+        for node in (*gpus, *nets):
+            gdr = node.get("gdr")
+            if gdr is not None and c_integer(gdr) == 0:
+                yield Found(
+                    node.at("gdr"),
+                    Severity.WARNING,
+                    "no-gdr",
+                    f"gdr {quoted(gdr)} of a {node.name}: NCCL does no GPUDirect RDMA with it,"
+                    " whatever this VM can",
+                    "remove it: NCCL asks driver and NIC",
+                )
 
 
 def _in_nets(system: Node) -> Iterator[Found]:
