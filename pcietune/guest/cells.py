@@ -83,6 +83,31 @@ def cells_for(
     return Cells(tuple(cells), (*pinned.warnings, *memory.warnings, *nowhere))
 
 
+class Room:
+    """Tells whether a host's nodes have the CPUs and memory of VMs."""
+
+    def __init__(
+        self, nodes: Mapping[int, NumaNode] | None, wish: Wish, host_gpus: Mapping[int, int]
+    ) -> None:
+        """Begin; the arguments are those of ``cells_for``."""
+        self._nodes = nodes
+        self._wish = wish
+        self._host_gpus = host_gpus
+        self._told: dict[tuple[tuple[int, int], ...], bool] = {}
+
+    def has(self, gpus: Sequence[Chosen]) -> bool:
+        """Return whether there is enough for a VM with these GPUs; not if it is not known."""
+        key = tuple(sorted(_weights(gpus, self._nodes or {}).items()))
+        if key not in self._told:
+            try:
+                cells_for(gpus, self._nodes, self._wish, self._host_gpus)
+            except BadInputError:
+                self._told[key] = False
+            else:
+                self._told[key] = True
+        return self._told[key]
+
+
 def _node(chosen: Chosen, nodes: Mapping[int, NumaNode]) -> int | None:
     """Return the host's node that a function is on; None if not known."""
     node = chosen.state.numa_node

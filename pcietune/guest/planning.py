@@ -1,7 +1,7 @@
 """Makes the plan of a VM: what it gets of a host, and where it will see that."""
 
 from pcietune import __version__
-from pcietune.guest.cells import cells_for
+from pcietune.guest.cells import Room, cells_for
 from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.choose import choose
 from pcietune.guest.choice.nvlink import NvLink
@@ -47,9 +47,10 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
     check_wish(wish)
     stock = take_stock(host, audited, beside, wish)
     nvlink = _nvlink(audited, stock, wish)
-    choice = choose(stock, wish, nvlink)
+    nodes, host_gpus = host.numa_nodes(), stock.gpus_by_node()
+    choice = choose(stock, wish, nvlink, Room(nodes, wish, host_gpus))
     told = list(of_the_vm(wish, host.platform().release))
-    cells = cells_for(choice.chosen, host.numa_nodes(), wish, stock.gpus_by_node())
+    cells = cells_for(choice.chosen, nodes, wish, host_gpus)
     laid = lay_out(choice.chosen, cells.cells, wish)
     budget = budget_of(laid.bridges, laid.functions)
     platform = host.platform()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pcietune.guest.cells import Room
 from pcietune.guest.choice.candidates import Gpus, candidates, is_whole, of_partitions
 from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.named import check_whole, named_offers
@@ -18,14 +19,24 @@ from pcietune.guest.nvswitch.partition import Table
 from pcietune.guest.stock.offer import Offer, Stock
 from pcietune.guest.wish import Wish
 
+_POOR = "passed over: GPUs whose NUMA nodes have not the CPUs or the memory that are wanted"
 
-def choose(stock: Stock, wish: Wish, nvlink: NvLink) -> Choice:
+
+def choose(stock: Stock, wish: Wish, nvlink: NvLink, room: Room | None = None) -> Choice:
     """Return what a VM gets: what was named, or else the best that is free.
+
+    Args:
+        stock: What the host has.
+        wish: What is wanted of the VM.
+        nvlink: Its NVSwitches.
+        room: Which nodes have the CPUs and memory; None if that binds nobody. Where those of no
+            GPUs that are as near to each other have, it is left to whoever shares them out to tell.
 
     Raises:
         BadInputError: The host cannot give it; the message says what it can.
     """
     partitions = nvlink.partitions(stock)
+    poor = False
     if wish.functions:
         named = named_offers(stock, wish.functions)
         gpus = tuple(each for each in named if each.chosen.kind is Kind.GPU)
@@ -33,7 +44,14 @@ def choose(stock: Stock, wish: Wish, nvlink: NvLink) -> Choice:
         picked = _nics_of(stock, gpus, named, wish.nics)
         held = partition_held(stock, gpus, partitions)
     else:
-        gpus = _best(stock, wish, partitions)
+        sets = _sets(stock, wish, partitions)
+        rank = Ranking(stock, _free(stock), wish.nics, partitions)
+        gpus = min(sets, key=rank)
+        if room is not None and not _has(room, gpus):
+            least = rank.own_losses(gpus)
+            roomy = [each for each in sets if _has(room, each) and rank.own_losses(each) == least]
+            poor = bool(roomy)
+            gpus = min(roomy, key=rank, default=gpus)
         picked = pick_nics(stock, gpus, wish.nics)
         if picked.cards < picked.wanted:
             raise too_few_nics(stock, picked)
@@ -43,19 +61,19 @@ def choose(stock: Stock, wish: Wish, nvlink: NvLink) -> Choice:
     check_whole(stock, chosen.offers)
     return replace(
         chosen,
-        reasons=tuple(reasons(stock, chosen, by_name=bool(wish.functions))),
+        reasons=(*reasons(stock, chosen, by_name=bool(wish.functions)), *([_POOR] if poor else [])),
         warnings=tuple(warnings(stock, chosen, wish, nvlink)),
     )
 
 
-def _best(stock: Stock, wish: Wish, partitions: Table) -> Gpus:
-    """Return the best set of GPUs.
+def _sets(stock: Stock, wish: Wish, partitions: Table) -> list[Gpus]:
+    """Return the sets of GPUs that the VM could get.
 
     Raises:
         BadInputError: There is none of that size.
     """
     count = wish.gpus or 0
-    free = [gpu for gpu in stock.gpus if not gpu.why_not]
+    free = _free(stock)
     cards = [card.whole for card in stock.cards if not card.whole.why_not]
     nics = {address for card in cards for address in card.addresses}
 
@@ -70,7 +88,15 @@ def _best(stock: Stock, wish: Wish, partitions: Table) -> Gpus:
         sets = [gpus for gpus in found if is_whole(gpus, nics)]
         if not sets:
             raise no_partition(free, count, _free_sizes(stock, free, partitions))
-    return min(sets, key=Ranking(stock, free, wish.nics, partitions))
+    return sets
+
+
+def _free(stock: Stock) -> list[Offer]:
+    return [gpu for gpu in stock.gpus if not gpu.why_not]
+
+
+def _has(room: Room, gpus: Gpus) -> bool:
+    return room.has([gpu.chosen for gpu in gpus])
 
 
 def _free_sizes(stock: Stock, free: Sequence[Offer], partitions: Table) -> list[int]:

@@ -13,6 +13,8 @@ Rank = tuple[
     int, int, int, int, int, int, int, list[int], int, int, int, int, list[tuple[int, str]]
 ]
 
+_OWN_LOSSES = 7  # of a rank: the rest is what others lose
+
 
 class Ranking:
     """Ranks sets of the same size; what sets have in common is worked out once."""
@@ -65,6 +67,10 @@ class Ranking:
             self._nodes.left_over(gpus),
             [gpu.order for gpu in gpus],
         )
+
+    def own_losses(self, gpus: Gpus) -> tuple[object, ...]:
+        """Return what the VM itself loses by a set, as the rank begins."""
+        return self(gpus)[:_OWN_LOSSES]
 
     def _shares(self, gpus: Gpus) -> list[Picked]:
         """Return the NICs of the GPUs of each switch, which those of other switches do not touch.

@@ -67,7 +67,7 @@ def _no_nearer(stock: Stock, choice: Choice, what: str) -> str:
         return f"no {what} has {wanted} that are free"
     if choice.partition is not None:
         return f"no free partition of the NVSwitches has {wanted} of one {what}"
-    return f"no {what} has {wanted} that do as well by NICs, IOMMU groups and audit"
+    return f"no {what} has {wanted} that do as well by NICs, memory, IOMMU groups and audit"
 
 
 def _left_whole(stock: Stock, choice: Choice) -> str:

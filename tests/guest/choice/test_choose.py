@@ -7,12 +7,14 @@ from random import Random
 
 import pytest
 from guest.choice.hosts import Switch, address, stock_of, without
+from guest.test_cells import node
 from hypothesis import given
 from hypothesis import strategies as st
 from model.functions import function
 
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
+from pcietune.guest.cells import Room
 from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.choose import choose
 from pcietune.guest.choice.nvlink import NvLink
@@ -124,6 +126,27 @@ def test_a_pair_leaves_the_other_node_whole() -> None:
     stock = stock_of([Switch(1), Switch(1), Switch(0), Switch(0, busy=frozenset({0, 1, 2, 3}))])
 
     assert addresses(chosen(stock, 2).gpus) == [address(2, 0), address(2, 1)]
+
+
+def test_gpus_of_another_node_are_given_where_the_first_has_not_the_memory() -> None:
+    wish = Wish(gpus=2, cpus=2, memory_mib=2 << 10)
+    nodes = {0: node(0, memory_gib=1), 1: node(1, memory_gib=4)}
+    stock = stock_of(A800)
+
+    choice = choose(stock, wish, NvLink(), Room(nodes, wish, stock.gpus_by_node()))
+
+    assert addresses(choice.gpus) == [address(2, 0), address(2, 1)]
+    assert any("have not the CPUs or the memory" in reason for reason in choice.reasons)
+
+
+def test_no_gpus_farther_from_each_other_are_given_for_their_memory() -> None:
+    wish = Wish(gpus=2, cpus=2, memory_mib=2 << 10)
+    nodes = {0: node(0, memory_gib=1), 1: node(1, memory_gib=1)}
+    stock = stock_of(A800)
+
+    choice = choose(stock, wish, NvLink(), Room(nodes, wish, stock.gpus_by_node()))
+
+    assert addresses(choice.gpus) == [address(0, 0), address(0, 1)]
 
 
 def test_two_vms_of_one_switch_get_a_vf_each_of_its_only_nic() -> None:

@@ -70,7 +70,7 @@ def test_gpus_that_are_apart_for_their_nics_are_not_said_to_be_so_for_want_of_gp
 
     choice = chosen(stock_of([switch, switch]), TWO)
 
-    assert said(choice, "for no switch has 2 that do as well by NICs, IOMMU groups and audit")
+    assert said(choice, "for no switch has 2 that do as well by NICs, memory, IOMMU groups and")
 
 
 def test_a_switch_of_which_a_vm_has_only_a_nic_does_not_stay_whole() -> None:
