@@ -40,6 +40,11 @@ def warnings(stock: Stock, choice: Choice, wish: Wish, nvlink: NvLink) -> Iterat
     if unbound:
         yield f"VFIO has not got all of it yet: pcietune vfio bind {' '.join(unbound)}"
     yield from _shared(stock, choice)
+    if stock.untold:
+        yield (
+            f"VMs of which no plan was told have {', '.join(map(str, stock.untold))}: their CPUs"
+            " and memory are taken for free; --taken with their plans says what they have"
+        )
     yield from _nvlink(choice, nvlink)
     yield from _mig(choice, wish)
     newer = [

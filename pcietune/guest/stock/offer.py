@@ -99,6 +99,7 @@ class Stock:
         nvswitches: NVSwitches that are PCI functions.
         occupied: By the location of a topmost switch, who has something below it.
         modules: Module id of each GPU; of those that are missing it is not known.
+        untold: What VMs have open of whose plans nothing was told.
     """
 
     gpus: tuple[Offer, ...]
@@ -106,6 +107,7 @@ class Stock:
     nvswitches: tuple[Offer, ...] = ()
     occupied: Mapping[str, str] = field(default_factory=dict)
     modules: Mapping[PciAddress, int] = field(default_factory=dict)
+    untold: tuple[PciAddress, ...] = ()
 
     def offers(self) -> tuple[Offer, ...]:
         """Return all, VFs included."""

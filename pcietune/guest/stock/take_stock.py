@@ -1,6 +1,7 @@
 """Finds what a host has for VMs, and what keeps each of it from them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from pcietune.address import PciAddress
@@ -54,13 +55,21 @@ def take_stock(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> 
     others = occupied(host, audited.fabric, beside.users, taken)
     taking = _Taking(Judges(host, audited, beside, taken, wish), others)
     offers = [taking.offer(members) for members in taking.slots()]
-    return Stock(
+    stock = Stock(
         gpus=_of_kind(offers, Kind.GPU),
         cards=tuple(taking.card(offer) for offer in _of_kind(offers, Kind.NIC)),
         nvswitches=_of_kind(offers, Kind.NVSWITCH),
         occupied=others,
         modules=wish.modules,
     )
+    return replace(stock, untold=tuple(_untold(stock, taken.keys())))
+
+
+def _untold(stock: Stock, taken: AbstractSet[PciAddress]) -> Iterator[PciAddress]:
+    """Yield what VMs have open, and none of the plans that were told has."""
+    for offer in stock.offers():
+        if offer.chosen.state.in_use_by_vfio and taken.isdisjoint(offer.addresses):
+            yield offer.address
 
 
 def _of_kind(offers: Iterable[Offer], kind: Kind) -> tuple[Offer, ...]:

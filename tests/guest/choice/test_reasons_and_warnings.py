@@ -129,6 +129,15 @@ def test_a_neighbour_on_a_shared_switch_is_warned_of() -> None:
     assert said(chosen(stock), "a function that lies about translated addresses")
 
 
+def test_a_vm_of_which_no_plan_was_told_is_warned_of() -> None:
+    stock = replace(stock_of(A800), untold=(address(2, 0),))
+
+    assert said(
+        chosen(stock), "no plan was told have 0000:33:00.0: their CPUs and memory are taken"
+    )
+    assert not said(chosen(stock_of(A800)), "no plan was told")
+
+
 def test_what_is_given_though_it_fails_is_warned_of() -> None:
     stock = stock_of([Switch(gpus=1, nics=0)])
     failing = replace(stock.gpus[0], failing=("gpu.bar1 is not as wanted: small",))

@@ -124,6 +124,16 @@ def test_a_function_that_a_vm_has_open_is_not_given_and_its_neighbours_are_anoth
     assert FAR_GPU not in why
 
 
+def test_what_a_vm_has_open_of_which_no_plan_was_told_is_known(tmp_path: Path) -> None:
+    opened_gpu = replace(
+        gpu(GPU, below=GPU_PORT, driver="vfio-pci"), attributes={"enable": "1", "numa_node": "0"}
+    )
+    tree = as_wanted(two_switches(tmp_path, instead=[opened_gpu]))
+
+    assert stock_of(tree).untold == (PciAddress.parse(GPU),)
+    assert stock_of(tree, wish=taken()).untold == ()
+
+
 def test_a_function_that_vfio_has_and_nobody_uses_is_given(tmp_path: Path) -> None:
     bound = gpu(GPU, below=GPU_PORT, driver="vfio-pci")
 
