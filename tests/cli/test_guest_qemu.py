@@ -146,3 +146,26 @@ def test_what_comes_by_standard_input_and_is_no_plan_is_refused() -> None:
 
     assert piped.returncode == 4
     assert "standard input: no plan of a VM" in piped.stderr
+
+
+@pytest.mark.parametrize("option", ["--ovmf-code", "--ovmf-vars"])
+@pytest.mark.parametrize("name", ["/caf\udce9.fd", "/a\n-device x", "/\x1b[2J"])
+def test_a_file_whose_name_stands_in_no_text_is_refused(
+    pcietune: Pcietune, file: Path, option: str, name: str
+) -> None:
+    run = pcietune("guest", "qemu", file, option, name)
+
+    assert (run.exit_code, run.stdout) == (4, "")
+    assert "no name that a command in text can have" in run.stderr
+
+
+def test_a_name_with_what_shells_and_qemu_know_is_one_word(
+    pcietune: Pcietune, tmp_path: Path, plan: Plan
+) -> None:
+    file = tmp_path / "ovmf.json"
+    file.write_text(plan_text(replace(plan, machine=replace(plan.machine, firmware=Firmware.OVMF))))
+
+    run = pcietune("guest", "qemu", file, "--ovmf-code", "/a b,c'$(id).fd", "--json")
+
+    words = json.loads(run.stdout)
+    assert "if=pflash,unit=0,format=raw,readonly=on,file=/a b,,c'$(id).fd" in words

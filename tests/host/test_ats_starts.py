@@ -49,6 +49,13 @@ def test_a_line_tells_when_in_which_boot_and_of_what(tree: TreeHost) -> None:
     }
 
 
+def test_a_vm_of_whatever_name_has_one_line(tree: TreeHost) -> None:
+    _keep(tree, AtsSeen(function(tree, NIC), Sight.ON, 0x8000), vm="caf\udce9\n")
+
+    (line,) = (tree.root / LOG).read_text().splitlines()
+    assert json.loads(line)["vm"] == "caf\\udce9\n"
+
+
 def test_what_was_not_read_has_no_register(tree: TreeHost) -> None:
     unread = AtsSeen(
         function(tree, NIC), Sight.UNREADABLE, error=ConfigSpaceError("it does not answer")

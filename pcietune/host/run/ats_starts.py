@@ -29,7 +29,7 @@ class AtsAtStart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         time: When, in UTC, as ``2026-12-02T09:15:00Z``.
         boot_id: In which boot; None if not known.
-        vm: The VM's name; None if nobody told.
+        vm: The VM's name, with escapes for what is no UTF-8; None if nobody told.
         address: Of the function then.
         location: Of the function.
         id: Vendor and Device ID.
@@ -91,7 +91,7 @@ def _line(each: AtsSeen, vm: str | None, boot_id: str | None, time: str) -> AtsA
     return AtsAtStart(
         time=time,
         boot_id=boot_id,
-        vm=vm,
+        vm=None if vm is None else vm.encode(errors="backslashreplace").decode(),
         address=str(function.address),
         location=function.location,
         id=function.id,
