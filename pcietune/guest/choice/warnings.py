@@ -45,7 +45,7 @@ def warnings(stock: Stock, choice: Choice, wish: Wish, nvlink: NvLink) -> Iterat
             f"VMs of which no plan was told have {', '.join(map(str, stock.untold))}: their CPUs"
             " and memory are taken for free; --taken with their plans says what they have"
         )
-    yield from _nvlink(choice, nvlink)
+    yield from _nvlink(stock, choice, nvlink)
     yield from _mig(choice, wish)
     newer = [
         gpu
@@ -69,7 +69,7 @@ def _shared(stock: Stock, choice: Choice) -> Iterator[str]:
             )
 
 
-def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
+def _nvlink(stock: Stock, choice: Choice, nvlink: NvLink) -> Iterator[str]:
     """Yield what is not known of NVLink, and what its absence asks of the VM.
 
     A GPU of such a board, alone in a VM, has its NVLinks switched off there (Fabric Manager User
@@ -78,11 +78,7 @@ def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
     if not choice.gpus:
         return
     if nvlink.board is None:
-        if nvlink.model is not NvSwitchModel.NONE:
-            yield (
-                f"no NVLink is planned, though NVSwitches were said to be {nvlink.model}: by its"
-                " ids this host is no board with NVSwitches that pcietune knows"
-            )
+        yield from _without_a_board(stock, nvlink.model)
     elif len(choice.gpus) == 1 and not nvlink.by_partition:
         yield _ALONE
     elif nvlink.model is NvSwitchModel.NONE:
@@ -100,7 +96,22 @@ def _nvlink(choice: Choice, nvlink: NvLink) -> Iterator[str]:
     elif nvlink.model is NvSwitchModel.FULL and nvlink.board.generation is Generation.BLACKWELL:
         yield (
             "the NVSwitches of this board are managed by functions of a ConnectX-7, which the VM"
-            " needs, too, and of which PCI ids tell nothing: name them"
+            " needs, too, and of which PCI ids tell nothing (their VPD says SMDL=SW_MNG): add them"
+            " by hand, each below a root port of its own on pcie.0"
+        )
+
+
+def _without_a_board(stock: Stock, model: NvSwitchModel) -> Iterator[str]:
+    if model is not NvSwitchModel.NONE:
+        yield (
+            f"no NVLink is planned, though NVSwitches were said to be {model}: by its ids this"
+            " host is no board with NVSwitches that pcietune knows"
+        )
+    elif stock.nvswitches:
+        yield (
+            f"no NVLink is planned: the host has {counted(len(stock.nvswitches), 'NVSwitch')}, and"
+            " its GPUs are of no board that pcietune knows; CUDA in the VM may wait for a Fabric"
+            " Manager (inference)"
         )
 
 

@@ -189,6 +189,14 @@ def test_a_gpu_of_a_board_that_is_alone_in_a_vm_has_its_nvlinks_switched_off() -
     assert not said(chosen(stock_of(A800), ONE), "NVreg_NvLinkDisable=1")
 
 
+def test_nvswitches_of_a_board_that_is_not_known_are_told() -> None:
+    stock = stock_of(A800)
+
+    choice = chosen(replace(stock, nvswitches=stock.gpus[6:]), TWO)
+
+    assert said(choice, "no NVLink is planned: the host has 2 NVSwitches")
+
+
 def test_gpus_that_are_named_without_their_nvswitches_are_said_to_have_no_nvlink() -> None:
     named = Wish(functions=("0000:13:00.0", "0000:14:00.0"))
     board = NvLink(NvSwitchModel.FULL, board_named("hopper"))
