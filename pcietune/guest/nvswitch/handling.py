@@ -100,11 +100,17 @@ def _partition(plan: Plan, board: Board, table: Table | None) -> Partition | Non
     """Return the partition of the VM's GPUs, by its GPUs and not by its id in another table.
 
     Raises:
-        BadInputError: There is none of them.
+        BadInputError: There is none of them, or the plan's has other GPUs, too.
     """
     if plan.nvswitch.partition is None:
         return None
     planned = partition_numbered(board.partitions, plan.nvswitch.partition)
+    ours = [gpu.module for gpu in _held(plan)]
+    if len(ours) != len(planned.modules) or planned.modules != set(ours):
+        raise BadInputError(
+            f"{plan.machine.name}: its GPUs are not just those of {planned}, as the plan has it",
+            hint="plan it again: pcietune guest plan",
+        )
     if table is None:
         return planned
     found = partition_of(table, planned.modules)
