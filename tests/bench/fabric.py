@@ -71,9 +71,9 @@ class Function:
         """Return what makes QEMU's ``config`` that of one of its virtual functions.
 
         Its ids read as all ones (PCI Express Base Specification, SR-IOV), its STU as 0: both are
-        the physical function's.
+        the physical function's. Its Link Capabilities are those of the physical function.
         """
-        patches: list[Patch] = []
+        patches = config_patches.link(self.link, config)
         if self.class_code is not None:
             patches += config_patches.class_code(self.class_code)
         if self.vfs is not None and self.vfs.ats:

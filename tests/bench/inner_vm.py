@@ -16,6 +16,7 @@ from bench.waiting import until
 PIPE_TIMEOUT = 30  # seconds that a request takes beyond what it asks for
 _ASK = Path(__file__).parent / "guest_parts" / "ask_vm.py"
 _BOOT_TIMEOUT = 240  # seconds
+_EMULATED_TIMEOUT = 600  # seconds, of a VM without KVM
 _KERNEL_WORDS = "console=ttyS0 quiet panic=-1 init_on_alloc=0"
 # The host's disks are the VM's, too: read-only here and there. Slots 1 to 0xf are the site's.
 _DISKS = ("vda", "vdb", "vdc")
@@ -99,7 +100,7 @@ class InnerVm:
 
 
 @contextmanager
-def started(host: Guest, name: str, qemu: Sequence[str], boot: Sequence[str]) -> Iterator[str]:
+def starting(host: Guest, name: str, qemu: Sequence[str], boot: Sequence[str]) -> Iterator[str]:
     """Have a guest run QEMU for a while; yield the folder of its files.
 
     Args:
@@ -108,11 +109,11 @@ def started(host: Guest, name: str, qemu: Sequence[str], boot: Sequence[str]) ->
         qemu: The program and its arguments, unchanged.
         boot: Arguments that say what it boots.
     """
-    directory = f"/run/vm/{name}"
+    directory = _directory(name)
     _must(host, f"mkdir -p {directory}; mkfifo {directory}/agent.in {directory}/agent.out")
     host.write_file("/run/ask_vm.py", _ASK.read_bytes())
     command = shlex.join([*qemu, *boot])
-    _must(host, f"cd {directory}; ({command}) > qemu 2>&1 & echo $! > {directory}/pid")
+    _must(host, f"cd {directory}; exec {command} > qemu 2>&1 & echo $! > {directory}/pid")
     try:
         yield directory
     finally:
@@ -132,7 +133,7 @@ def inner_vm(host: Guest, name: str, qemu: Sequence[str]) -> Iterator[InnerVm]:
         qemu: The program and its arguments, unchanged.
     """
     python_path = ":".join(host.python_path)
-    with started(host, name, qemu, _boot_arguments(name)) as directory:
+    with starting(host, name, qemu, _boot_arguments(name)) as directory:
         vm = InnerVm(host, directory, python_path)
         try:
             vm.request("greet", timeout=_BOOT_TIMEOUT)
@@ -142,8 +143,31 @@ def inner_vm(host: Guest, name: str, qemu: Sequence[str]) -> Iterator[InnerVm]:
         yield vm
 
 
+def look_only(name: str) -> list[str]:
+    """Return what boots a VM that tells its functions on its console, and switches itself off."""
+    console = f"{_directory(name)}/console"
+    return [
+        *("-no-reboot", "-serial", f"file:{console}", "-kernel", KERNEL),
+        *("-initrd", INITRD, "-append", f"{_KERNEL_WORDS} rdinit=/tell-pci"),
+    ]
+
+
+def until_off(host: Guest, directory: str) -> str:
+    """Wait until a VM has switched itself off, and return what it said on its console."""
+    waited = host.run(
+        *("sh", "-c", f"while kill -0 $(cat {directory}/pid) 2>/dev/null; do sleep 1; done"),
+        timeout=_EMULATED_TIMEOUT,
+    )
+    assert waited.returncode == 0, waited
+    return host.read_file(f"{directory}/console").decode(errors="replace")
+
+
+def _directory(name: str) -> str:
+    return f"/run/vm/{name}"
+
+
 def _boot_arguments(name: str) -> list[str]:
-    directory = f"/run/vm/{name}"
+    directory = _directory(name)
     return [
         *("-no-reboot", "-serial", f"file:{directory}/console"),
         *("-uuid", str(uuid4())),  # which the agent tells
