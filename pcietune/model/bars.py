@@ -5,6 +5,7 @@ from dataclasses import dataclass
 _BARS = 6  # the ROM's, a bridge's windows and the VFs' BARs follow
 
 # Flags of a resource (include/linux/ioport.h).
+_PORTS = 0x0000_0100
 _MEMORY = 0x0000_0200
 _PREFETCHABLE = 0x0000_2000
 _64_BITS = 0x0010_0000
@@ -29,6 +30,11 @@ class Bar:
     def assigned(self) -> bool:
         """Whether it has an address, so that anybody can reach what is behind it."""
         return self.start != 0 and not self.flags & _WITHOUT_ADDRESS
+
+    @property
+    def is_ports(self) -> bool:
+        """Whether it is of I/O ports."""
+        return bool(self.flags & _PORTS)
 
     @property
     def is_memory(self) -> bool:

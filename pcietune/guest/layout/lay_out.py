@@ -8,7 +8,7 @@ from pcietune.address import PciAddress
 from pcietune.errors import BadInputError
 from pcietune.guest.chosen import Chosen
 from pcietune.guest.devices import Bridge, Passed
-from pcietune.guest.kinds import Kind
+from pcietune.guest.kinds import Firmware, Kind
 from pcietune.guest.layout.bus_numbers import starts_of, too_many
 from pcietune.guest.layout.numbering import Numbering
 from pcietune.guest.layout.place import Place
@@ -17,6 +17,7 @@ from pcietune.guest.plan import Cell
 from pcietune.guest.wish import Expanders, Wish
 
 _FIRST_DEVICE = 0x10  # of pcie.0; those before are the site's own
+_SURE_IO_WINDOWS = 8  # of 4 KiB, which a port takes for what has I/O BARs below it
 _PLACES = 0x1F - _FIRST_DEVICE  # 1f is the chip set's
 
 
@@ -55,7 +56,7 @@ def lay_out(chosen: Sequence[Chosen], cells: Sequence[Cell], wish: Wish) -> Laid
     for index, (root, start) in enumerate(zip(roots, starts, strict=True)):
         numbering.add_root(root, _FIRST_DEVICE + index, start)
     return Laid(
-        tuple(numbering.bridges), tuple(numbering.functions), tuple(_warnings(names, roots))
+        tuple(numbering.bridges), tuple(numbering.functions), tuple(_warnings(names, roots, wish))
     )
 
 
@@ -74,8 +75,18 @@ def _names(chosen: Iterable[Chosen], roots: Iterable[Place]) -> dict[PciAddress,
     return names
 
 
-def _warnings(names: dict[PciAddress, str], roots: Iterable[Place]) -> Iterable[str]:
-    for each in (function for root in roots for function in root.all_functions()):
+def _warnings(names: dict[PciAddress, str], roots: Sequence[Place], wish: Wish) -> Iterable[str]:
+    functions = [function for root in roots for function in root.all_functions()]
+    with_ports = {
+        each.function.slot for each in functions if any(bar.is_ports for bar in each.bars or ())
+    }
+    if wish.firmware is Firmware.SEABIOS and len(with_ports) > _SURE_IO_WINDOWS:
+        yield (
+            f"{len(with_ports)} slots have I/O BARs, and each takes 4 KiB of I/O space: SeaBIOS has"
+            " room for about a dozen with what the VM has else, and halts before any kernel where"
+            f" it runs out: --firmware {Firmware.OVMF} goes on without"
+        )
+    for each in functions:
         if each.bars is None:
             yield (
                 f"{names[each.function.address]} ({each.function.address}): its BARs are not known,"

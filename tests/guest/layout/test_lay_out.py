@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import pytest
 from guest.layout.hosts import GEN4, below_switch, chosen, switch
 from guest.plans import a800_two_gpus, cell
 
 from pcietune.errors import BadInputError
 from pcietune.guest.chosen import Chosen
-from pcietune.guest.kinds import BridgeKind, Kind
+from pcietune.guest.kinds import BridgeKind, Firmware, Kind
 from pcietune.guest.layout.lay_out import Laid, lay_out
 from pcietune.guest.wish import Expanders, Layout, Wish
+from pcietune.model.bars import Bar
 from pcietune.model.function import LinkState
 
 CELLS = (
@@ -210,6 +213,21 @@ def test_bars_that_are_not_known_are_told() -> None:
 
     (warning,) = laid.warnings
     assert warning.startswith("gpu0 (0000:41:00.0): its BARs are not known")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "firmware", "warned"),
+    [(9, Firmware.SEABIOS, True), (8, Firmware.SEABIOS, False), (9, Firmware.OVMF, False)],
+)
+def test_more_io_bars_than_seabios_surely_has_room_for_are_told(
+    gpus: int, firmware: Firmware, *, warned: bool
+) -> None:
+    with_ports = (Bar(0xE000, 128, 0x40101),)  # as a GeForce's resource has it
+    several = [replace(below_switch(GPU, 0x20, n), bars=with_ports) for n in range(gpus)]
+
+    laid = lay_out(several, CELLS[:1], Wish(firmware=firmware))
+
+    assert any("halts before any kernel" in each for each in laid.warnings) is warned
 
 
 def test_a_clique_is_of_gpus_alone() -> None:
