@@ -1,5 +1,6 @@
 """Reads of a function what its place in a VM depends on."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from pcietune.errors import PcietuneError
@@ -9,6 +10,7 @@ from pcietune.model.access import HostAccess
 from pcietune.model.bars import Bar, bars_of
 from pcietune.model.fabric import Fabric
 from pcietune.model.function import FunctionState, LinkState, PciFunction
+from pcietune.model.numa_node import NumaNode
 from pcietune.registers.ats import Ats
 from pcietune.registers.express import PortType
 from pcietune.registers.sriov import SrIov
@@ -52,13 +54,10 @@ def state_of(host: HostAccess, function: PciFunction) -> FunctionState | None:
     return None
 
 
-def only_node(host: HostAccess) -> int | None:
-    """Return the node that all of a host is on; None if it has several, or they are not known.
-
-    Nodes without CPUs are memory only, which no function is on.
-    """
-    nodes = [node.number for node in (host.numa_nodes() or {}).values() if node.cpus]
-    return nodes[0] if len(nodes) == 1 else None
+def only_node(nodes: Mapping[int, NumaNode]) -> int | None:
+    """Return the only node with CPUs; None if there are several, or none is known."""
+    with_cpus = [node.number for node in nodes.values() if node.cpus]
+    return with_cpus[0] if len(with_cpus) == 1 else None
 
 
 def _link(host: HostAccess, function: PciFunction) -> LinkState | None:

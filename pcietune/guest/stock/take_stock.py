@@ -93,7 +93,8 @@ class _Taking:
         self._judges = judges
         self._occupied_by = occupied_by
         self._fabric = judges.audited.fabric
-        self._only_node = only_node(judges.host)
+        self._nodes = judges.host.numa_nodes() or {}
+        self._only_node = only_node(self._nodes)
         self._roles: Mapping[PciAddress, RoleName] = assign_roles(
             judges.audited.profile, self._fabric, judges.host
         )
@@ -130,12 +131,12 @@ class _Taking:
         return Card(whole, virtual, total)
 
     def _state(self, function: PciFunction) -> FunctionState | None:
-        """Return what sysfs says of a function, with the node that all are on if there is one.
+        """Return what sysfs says of a function, with the host's only node where it says none.
 
         Firmware of hosts with one node often tells none.
         """
         state = state_of(self._judges.host, function)
-        if state is None or self._only_node is None:
+        if state is None or self._only_node is None or state.numa_node in self._nodes:
             return state
         return replace(state, numa_node=self._only_node)
 

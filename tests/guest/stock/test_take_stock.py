@@ -367,10 +367,10 @@ def _group(tree: TreeHost, address: str) -> int:
     return int((tree.directory(address) / "iommu_group").resolve().name)
 
 
-def test_on_a_host_of_one_node_all_are_on_it_whatever_firmware_said(tmp_path: Path) -> None:
+def test_on_a_host_of_one_node_all_are_on_it_where_firmware_tells_none(tmp_path: Path) -> None:
     tree = two_switches(tmp_path)
-    for address in (GPU, FAR_GPU, NIC):
-        tree.config(address).with_name("numa_node").write_text("-1\n")
+    for address, said in ((GPU, "-1"), (FAR_GPU, "7"), (NIC, "-1"), (OTHER_NIC, "1")):
+        tree.config(address).with_name("numa_node").write_text(f"{said}\n")
     add_node(tree, 0, cpus="0-3")
     add_node(tree, 1, cpus="")  # of memory only
 
@@ -378,6 +378,7 @@ def test_on_a_host_of_one_node_all_are_on_it_whatever_firmware_said(tmp_path: Pa
 
     assert stock.gpus_by_node() == {0: 2}
     assert offer(stock, NIC).chosen.state.numa_node == 0
+    assert offer(stock, OTHER_NIC).chosen.state.numa_node == 1
 
 
 def test_on_a_host_of_two_nodes_nobody_knows_where_firmware_does_not_tell(tmp_path: Path) -> None:
