@@ -1,5 +1,7 @@
 """The servers that docs/hosts shows: what lspci prints of them, and recordings.
 
+The VM there was recorded on the bench (bench.record_hosts).
+
 ``python -m style.example_hosts`` in tests writes them anew.
 """
 
@@ -10,9 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from guest.check.vm import vm_of
 from skus.server import Server
-from style.console_blocks import CHECKOUT, RECORDED
+from style.console_blocks import CHECKOUT
 from trees.config import ROOT_PORT, ConfigBuilder
 from trees.dump import numbered, one_switch_functions
 from trees.express import Express
@@ -20,8 +21,6 @@ from trees.fabrics import cascade_functions
 from trees.function import ACS_BY_LINUX, Function, gpu, nic
 from trees.host import TreeHost
 from trees.nodes import add_node
-
-from pcietune.guest.plan_text import parse_plan
 
 _HOSTS = CHECKOUT / "docs" / "hosts"
 _DISPLAY = 0x03  # base class
@@ -96,16 +95,6 @@ def _l20_server(root: Path) -> None:
         )
 
 
-def _planned_vm(root: Path) -> None:
-    """Make the VM that docs/guest.md plans, as its kernel shows it, below ``root``."""
-    with tempfile.TemporaryDirectory() as directory:
-        tuned, plan = f"{directory}/tuned.tar", Path(directory, "vm0.json")
-        _pcietune("apply", "--mode", "vm", "--from", str(RECORDED), "--to", tuned)
-        wanted = ("--gpus", "2", "--cpus", "1", "--memory", "512M")
-        _pcietune("guest", "plan", "--mode", "vm", "--from", tuned, *wanted, "-o", str(plan))
-        vm_of(parse_plan(plan.read_text(), plan.name)).write(root)
-
-
 def _pcietune(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "pcietune", *arguments], check=True, capture_output=True)
 
@@ -122,7 +111,7 @@ EXAMPLES = {
     "cascade.txt": _given_to_vms(cascade_functions(second_nic=True)),
     "guest.txt": _inside_a_vm(),
 }
-RECORDINGS = {"l20.tar.gz": _l20_server, "vm.tar.gz": _planned_vm}
+RECORDINGS = {"l20.tar.gz": _l20_server}
 
 
 def main() -> None:
