@@ -1,10 +1,15 @@
 """What sysfs says of one function's state and link."""
 
+import re
+
 from pcietune.address import PciAddress
 from pcietune.errors import BadInputError, ConfigSpaceError
 from pcietune.host.host_files import HostFiles
 from pcietune.model.function import FunctionState, LinkState
 from pcietune.model.not_known import NOT_KNOWN, NotKnown
+
+_MOST_LANES = 32
+_SPEED = re.compile(r"[0-9]{1,3}(\.[0-9])? GT/s( PCIe)?")
 
 
 def read_state(files: HostFiles, path: str, address: PciAddress) -> FunctionState:
@@ -60,9 +65,9 @@ def read_link(files: HostFiles, path: str, address: PciAddress) -> LinkState:
         return LinkState(speed=None, width=None, max_speed=None, max_width=None)
     link = LinkState(
         speed=_speed(files.text(f"{path}/current_link_speed")),
-        width=files.number(f"{path}/current_link_width") or None,
+        width=_width(files.number(f"{path}/current_link_width")),
         max_speed=_speed(files.text(f"{path}/max_link_speed")),
-        max_width=files.number(f"{path}/max_link_width") or None,
+        max_width=_width(files.number(f"{path}/max_link_width")),
     )
     _check_presence(files, path, address)
     return link
@@ -89,8 +94,13 @@ def _group(files: HostFiles, link: str) -> int | NotKnown | None:
 
 
 def _speed(text: str | None) -> str | None:
-    """Return the speed as printed; the kernel says ``Unknown`` of a link that is down."""
-    return None if text is None or text.startswith("Unknown") else text
+    """Return the speed as printed; of a link that is down the kernel says ``Unknown``."""
+    return text if text is not None and _SPEED.fullmatch(text) else None
+
+
+def _width(lanes: int | None) -> int | None:
+    """Return the width; of a link that is down it is 0, and none has more than 32 lanes."""
+    return lanes if lanes is not None and 1 <= lanes <= _MOST_LANES else None
 
 
 def _virtual_functions(files: HostFiles, path: str) -> tuple[PciAddress, ...]:

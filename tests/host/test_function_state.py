@@ -59,6 +59,18 @@ def test_a_link_that_is_down_has_no_speed_and_no_width(tmp_path: Path) -> None:
     assert (link.max_speed, link.max_width) == ("16.0 GT/s PCIe", 16)
 
 
+@pytest.mark.parametrize("speed", ["", "fast", "nan GT/s", "16.0", "-1 GT/s", "16.0 GT/s PCIe x"])
+@pytest.mark.parametrize("width", ["", "-1", "33", "63", "x16", "9" * 30])
+def test_a_link_that_makes_no_sense_is_not_known(tmp_path: Path, speed: str, width: str) -> None:
+    names = ("current_link_speed", "max_link_speed", "current_link_width", "max_link_width")
+    host = TreeHost(tmp_path)
+    host.add(
+        replace(nic(NIC), attributes=dict(zip(names, (speed, speed, width, width), strict=True)))
+    )
+
+    assert _link(host, NIC) == LinkState(None, None, None, None)
+
+
 def test_a_virtual_function_names_its_physical_one_and_has_no_link(tmp_path: Path) -> None:
     host = _with_one_vf(tmp_path)
 
