@@ -66,8 +66,9 @@ def xml_lines(item: Element | Comment, depth: int = 0) -> Iterator[str]:
     """
     indent = "  " * depth
     if isinstance(item, Comment):
+        shown = "".join(each if each.isprintable() else "?" for each in item.text)  # DMI's, too
         # No comment holds two of them: XML 1.0, section 2.5.
-        yield f"{indent}<!-- {re.sub('-(?=-)', '- ', _speakable(item.text))} -->"
+        yield f"{indent}<!-- {re.sub('-(?=-)', '- ', shown)} -->"
         return
     attributes = "".join(f" {key}='{escaped(value)}'" for key, value in item.attributes)
     start = f"{indent}<{item.name}{attributes}"

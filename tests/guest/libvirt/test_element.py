@@ -40,8 +40,11 @@ def test_what_xml_cannot_hold_is_refused(text: str) -> None:
     for item in (element("name").with_text(text), element("name", value=text)):
         with pytest.raises(BadInputError, match="a character that XML cannot"):
             list(xml_lines(item))
-    with pytest.raises(BadInputError, match="a character that XML cannot"):
-        list(xml_lines(element("domain").with_content(Comment(text))))
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\nb", "a\ud800b", "a\uffffb", "a\u202eb"])
+def test_a_comment_shows_what_has_no_place_in_a_line_as_a_question(text: str) -> None:
+    assert list(xml_lines(Comment(text))) == ["<!-- a?b -->"]
 
 
 def test_elements_are_in_order_and_each_on_its_line() -> None:
