@@ -1,5 +1,7 @@
 """Makes the plan of a VM: what it gets of a host, and where it will see that."""
 
+import msgspec
+
 from pcietune import __version__
 from pcietune.guest.cells import Room, cells_for
 from pcietune.guest.choice.choice import Choice
@@ -84,8 +86,7 @@ def make_plan(host: HostAccess, audited: Audit, beside: Beside, wish: Wish) -> P
         ],
     )
     check_needs(plan)
-    plan.pairs.extend(expect_pairs(host, audited.fabric, plan))
-    return plan
+    return msgspec.structs.replace(plan, pairs=list(expect_pairs(host, audited.fabric, plan)))
 
 
 def _nvlink(audited: Audit, stock: Stock, wish: Wish) -> NvLink:
