@@ -1,17 +1,14 @@
 """Runs mstconfig or mlxconfig, one NIC at a time."""
 
-import os
 import shutil
-import subprocess
-from collections.abc import Sequence
 
 from pcietune.address import PciAddress
-from pcietune.errors import BadInputError, ConfigSpaceError, quoted
+from pcietune.errors import BadInputError, quoted
 from pcietune.host.nic_firmware.answer import parse_answer
+from pcietune.host.vendor_tool import LONGEST_S, run_vendor_tool
 from pcietune.model.nic_firmware import Answer, Parameter
 
 TOOLS = ("mstconfig", "mlxconfig")
-LONGEST_S = 60.0
 
 _ERROR = "-E-"  # how both begin a line that says what is wrong
 
@@ -66,38 +63,19 @@ class ConfigTool:
         self._run(address, "-y", "set", f"{parameter}=1")
 
     def _run(self, address: PciAddress, *arguments: str) -> str:
-        try:
-            done = subprocess.run(  # noqa: S603 -- a list of arguments, no shell
-                [self.path, "-d", str(address), *arguments],
-                check=False,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env={**os.environ, "LC_ALL": "C"},
-                timeout=self._longest_s,
-                start_new_session=True,  # Ctrl-C does not cut it off between two writes
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ConfigSpaceError(
-                f"{address}: {self.path} took longer than {self._longest_s:g} s and was stopped",
-                hint=f"try it by hand: {self.path} -d {address} -e query",
-            ) from error
-        except OSError as error:
-            raise ConfigSpaceError(
-                f"{address}: {self.path} cannot be run: {error.strerror}"
-            ) from error
-        if done.returncode != 0:
-            raise ConfigSpaceError(
-                f"{address}: {self.path} failed: {_said([done.stderr, done.stdout])}",
-                hint=f"try it by hand: {self.path} -d {address} -e query",
-            )
-        return done.stdout
+        return run_vendor_tool(
+            [self.path, "-d", str(address), *arguments],
+            f"{self.path} -d {address} -e query",
+            self._longest_s,
+            _said,
+            f"{address}: ",
+        )
 
 
-def _said(texts: Sequence[str]) -> str:
+def _said(output: str, errors: str) -> str:
     """Return the line that says what is wrong, else the last one."""
-    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    spoken = [*errors.splitlines(), *output.splitlines()]
+    lines = [line.strip() for line in spoken if line.strip()]
     for line in lines:
         if line.startswith(_ERROR):
             return quoted(line.removeprefix(_ERROR).strip())

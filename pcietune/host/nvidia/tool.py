@@ -1,16 +1,13 @@
 """Runs nvidia-smi, where NVIDIA's driver has GPUs already."""
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterable
 
 from pcietune.errors import BadInputError, ConfigSpaceError, quoted
 from pcietune.host.nvidia.answer import Told, parse_confidential, parse_gpus
+from pcietune.host.vendor_tool import LONGEST_S, run_vendor_tool
 from pcietune.model.function import PciFunction
 from pcietune.model.nvidia_gpu import is_nvidia_gpu
-
-LONGEST_S = 60.0
 
 _DRIVER = "nvidia"
 
@@ -83,32 +80,10 @@ class NvidiaSmi:
 
     def _run(self, *arguments: str) -> str:
         typed = " ".join(["nvidia-smi", *arguments])
-        try:
-            done = subprocess.run(  # noqa: S603 -- a list of arguments, no shell
-                [self.path, *arguments],
-                check=False,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env={**os.environ, "LC_ALL": "C"},
-                timeout=self._longest_s,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ConfigSpaceError(
-                f"{self.path} took longer than {self._longest_s:g} s and was stopped",
-                hint=f"try it by hand: {typed}",
-            ) from error
-        except OSError as error:
-            raise ConfigSpaceError(f"{self.path} cannot be run: {error.strerror}") from error
-        if done.returncode != 0:
-            raise ConfigSpaceError(
-                f"{self.path} failed: {_said(done.stdout + done.stderr)}",
-                hint=f"try it by hand: {typed}",
-            )
-        return done.stdout
+        return run_vendor_tool([self.path, *arguments], typed, self._longest_s, _said)
 
 
-def _said(text: str) -> str:
+def _said(output: str, errors: str) -> str:
     """Return the first line: the driver's complaint is that, and advice follows."""
-    return next((quoted(line.strip()) for line in text.splitlines() if line.strip()), "no word")
+    lines = (output + errors).splitlines()
+    return next((quoted(line.strip()) for line in lines if line.strip()), "no word")
