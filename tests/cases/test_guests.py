@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from cases.guest_addresses import behind_an_iommu
 from cli.in_process import Pcietune, Run
 from guest.check.vm import passed_function, vm_of
 from trees.config import ENDPOINT, ROOT_PORT, ConfigBuilder
@@ -17,12 +18,8 @@ from trees.function import (
     Function,
     downstream_port,
     gpu,
-    nic,
-    root_port,
-    upstream_port,
 )
 from trees.groups import into_group
-from trees.host import TreeHost
 from trees.machines import one_switch
 from trees.nodes import add_node
 
@@ -30,7 +27,7 @@ from pcietune.guest.kinds import Kind
 from pcietune.guest.plan import Plan
 from pcietune.guest.plan_text import parse_plan, plan_text
 
-UPSTREAM, GPU_PORT, NIC_PORT = "0000:21:00.0", "0000:22:00.0", "0000:22:04.0"
+UPSTREAM, NIC_PORT = "0000:21:00.0", "0000:22:04.0"
 GPU, NIC = "0000:23:00.0", "0000:24:00.0"
 INSIDE = ("0000:01:00.0", "0000:02:00.0")
 MADE = "0000:25:00.0"
@@ -282,31 +279,10 @@ def test_an_nvswitch_is_given_to_a_vm_as_what_it_is(pcietune: Pcietune, tmp_path
 # riscv-non-isa/riscv-iommu#720 (C16): with T2GPA, translations are addresses of the guest.
 
 
-def _behind_an_iommu(root: Path, *, known: bool) -> Path:
-    tree = TreeHost(root)
-    name = "dmar0" if known else "10010000.iommu"
-    if known:
-        tree.intel_iommu(name)
-    else:
-        unit = f"sys/devices/platform/soc/{name}/iommu/{name}"
-        (root / unit).mkdir(parents=True)
-        tree.link(f"sys/class/iommu/{name}", unit)
-    functions = [
-        root_port("0000:20:01.0"),
-        upstream_port(UPSTREAM, below="0000:20:01.0"),
-        downstream_port(GPU_PORT, below=UPSTREAM),
-        TUNED,
-        gpu(GPU, below=GPU_PORT, driver="vfio-pci"),
-        nic(NIC, below=NIC_PORT, driver="vfio-pci"),
-    ]
-    tree.add(*(replace(f, group=number, iommu=name) for number, f in enumerate(functions)))
-    return root
-
-
 def test_where_translations_may_be_a_guests_addresses_no_direct_way_is_promised(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
-    unsure, sure = (_behind_an_iommu(tmp_path / str(n), known=bool(n)) for n in (0, 1))
+    unsure, sure = (behind_an_iommu(tmp_path / str(n), known=bool(n)) for n in (0, 1))
     refused = pcietune("guest", "plan", "--gpus", "1", *JUDGED, "--from", unsure)
     (pair,) = _planned(pcietune, unsure, "--allow-failing").pairs
     (direct,) = _planned(pcietune, sure).pairs
@@ -322,7 +298,7 @@ def test_where_translations_may_be_a_guests_addresses_no_direct_way_is_promised(
 def test_in_the_vm_the_iommu_of_its_host_is_not_judged(
     pcietune: Pcietune, tmp_path: Path, *, known: bool
 ) -> None:
-    host = _behind_an_iommu(tmp_path / "host", known=known)
+    host = behind_an_iommu(tmp_path / "host", known=known)
     plan = _planned(pcietune, host, "--allow-failing")
     run = _check(pcietune, plan, vm_of(plan).functions, tmp_path)
 

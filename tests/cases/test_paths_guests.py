@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from cases.guest_addresses import behind_an_iommu
 from cli.in_process import Pcietune
 from trees.config import DOWNSTREAM_PORT, ENDPOINT, UPSTREAM_PORT, ConfigBuilder
 from trees.express import Express
@@ -16,7 +17,6 @@ from trees.function import (
     gpu,
     nic,
     root_port,
-    upstream_port,
 )
 from trees.host import TreeHost
 from trees.machines import one_switch
@@ -24,7 +24,7 @@ from trees.machines import one_switch
 from pcietune.report.paths_document import PairDocument, PathsDocument
 
 UPSTREAM, GPU_PORT, NIC_PORT = "0000:21:00.0", "0000:22:00.0", "0000:22:04.0"
-GPU, NIC = "0000:23:00.0", "0000:24:00.0"
+NIC = "0000:24:00.0"
 PORTS = ("0000:00:01.0", "0000:00:02.0")
 INSIDE = ("0000:01:00.0", "0000:02:00.0")
 EXONERATED = "ACS is not what keeps"
@@ -220,32 +220,10 @@ def test_in_a_vm_the_capability_counts_and_not_the_tree(
 # riscv-non-isa/riscv-iommu#720 (C16): with T2GPA, translations are addresses of the guest.
 
 
-def _behind(root: Path, *, known: bool, control: int) -> Path:
-    """Return VMs' GPU and NIC behind an IOMMU that answers with host addresses, or of which not."""
-    tree = TreeHost(root)
-    name = "dmar0" if known else "10010000.iommu"
-    if known:
-        tree.intel_iommu(name)
-    else:
-        unit = f"sys/devices/platform/soc/{name}/iommu/{name}"
-        (root / unit).mkdir(parents=True)
-        tree.link(f"sys/class/iommu/{name}", unit)
-    functions = [
-        root_port("0000:20:01.0"),
-        upstream_port(UPSTREAM, below="0000:20:01.0"),
-        downstream_port(GPU_PORT, below=UPSTREAM),
-        downstream_port(NIC_PORT, below=UPSTREAM, acs=(ACS_CAPABLE, control)),
-        gpu(GPU, below=GPU_PORT, driver="vfio-pci"),
-        nic(NIC, below=NIC_PORT, driver="vfio-pci"),
-    ]
-    tree.add(*(replace(f, group=number, iommu=name) for number, f in enumerate(functions)))
-    return root
-
-
 def test_translations_that_may_be_a_guests_addresses_are_never_said_to_be_direct(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
-    pair = _pair(pcietune, _behind(tmp_path, known=False, control=0x005D), "vm")
+    pair = _pair(pcietune, behind_an_iommu(tmp_path, known=False, control=0x005D), "vm")
 
     write = pair.now.forth.write
     assert (write.outcome, write.at, write.control) == ("unknown", NIC_PORT, "DirectTrans")
@@ -259,8 +237,12 @@ def test_translations_that_may_be_a_guests_addresses_are_never_said_to_be_direct
 def test_direct_translated_is_no_remedy_there_and_is_where_answers_are_host_addresses(
     pcietune: Pcietune, tmp_path: Path
 ) -> None:
-    unsure = _pair(pcietune, _behind(tmp_path / "a", known=False, control=0x001D), "vm").cure_forth
-    sure = _pair(pcietune, _behind(tmp_path / "b", known=True, control=0x001D), "vm").cure_forth
+    unsure = _pair(
+        pcietune, behind_an_iommu(tmp_path / "a", known=False, control=0x001D), "vm"
+    ).cure_forth
+    sure = _pair(
+        pcietune, behind_an_iommu(tmp_path / "b", known=True, control=0x001D), "vm"
+    ).cure_forth
 
     assert unsure is not None
     assert sure is not None
@@ -271,7 +253,7 @@ def test_direct_translated_is_no_remedy_there_and_is_where_answers_are_host_addr
 
 
 def test_audit_does_not_pass_the_ats_of_a_nic_behind_it(pcietune: Pcietune, tmp_path: Path) -> None:
-    _behind(tmp_path, known=False, control=0x005D)
+    behind_an_iommu(tmp_path, known=False, control=0x005D)
     judged = ["audit", "--profile", "gpu-rdma", "--mode", "vm", "--json"]
 
     finding = pcietune(*judged, "--from", tmp_path).finding("nic.ats", NIC)
@@ -284,7 +266,7 @@ def test_audit_does_not_pass_the_ats_of_a_nic_behind_it(pcietune: Pcietune, tmp_
 def test_direct_translated_is_not_asked_for_there_nor_passed_nor_written(
     pcietune: Pcietune, tmp_path: Path, control: int
 ) -> None:
-    _behind(tmp_path, known=False, control=control)
+    behind_an_iommu(tmp_path, known=False, control=control)
     judged = ("--profile", "gpu-rdma", "--mode", "vm", "--json", "--from")
 
     finding = pcietune("audit", *judged, tmp_path).finding("port.nic-side.DirectTrans", NIC_PORT)
