@@ -1,4 +1,4 @@
-"""Partitions of a board's NVSwitches: which are free, and which are the GPUs of a VM.
+"""Partitions of a board's NVSwitches: which are in the way, and which are the GPUs of a VM.
 
 Fabric Manager knows GPUs by module, 1 to 8 on each board: ``physicalId`` of its API and ``Module
 ID`` of ``nvidia-smi -q``. A module says nothing of an address (Fabric Manager User Guide, shared
@@ -75,22 +75,6 @@ def nearest_partitions(table: Table, modules: Collection[int]) -> Table:
     alike = [partition for partition in table if len(partition.modules) == size]
     most = max(len(partition.modules & wanted) for partition in alike)
     return tuple(partition for partition in alike if len(partition.modules & wanted) == most)
-
-
-def free_partitions(table: Table, active: Collection[int]) -> Table:
-    """Return the partitions that share no GPU with an active one.
-
-    Args:
-        table: All of a board.
-        active: Ids of those that are active.
-
-    Raises:
-        BadInputError: The board has none of such an id.
-    """
-    taken = [partition_numbered(table, number) for number in active]
-    return tuple(
-        partition for partition in table if not any(partition.overlaps(other) for other in taken)
-    )
 
 
 def conflicts(table: Table, wanted: Partition, active: Collection[int]) -> Table:

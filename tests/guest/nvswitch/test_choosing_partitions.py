@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from pcietune.errors import BadInputError
 from pcietune.guest.nvswitch.board import BOARDS, Board, board_named
+from pcietune.guest.nvswitch.listing import State, list_partitions
 from pcietune.guest.nvswitch.partition import (
     conflicts,
-    free_partitions,
     nearest_partitions,
     partition_of,
 )
@@ -27,9 +27,10 @@ def test_free_is_what_has_no_gpu_of_any_active_one(board: Board) -> None:
             taken = {module for partition in active for module in partition.modules}
             expected = [each for each in table if not any(m in taken for m in each.modules)]
 
-            found = free_partitions(table, [partition.number for partition in active])
+            numbers = [partition.number for partition in active]
+            found = list_partitions(board, numbers, addresses={}, switches=None, gpus=())
 
-            assert list(found) == expected
+            assert [row.partition for row in found.rows if row.state is State.FREE] == expected
 
 
 @_boards
@@ -82,9 +83,9 @@ def test_more_gpus_than_a_board_has_are_nearest_to_all_of_it() -> None:
 
 
 def test_an_active_partition_that_the_board_has_not_is_refused() -> None:
-    with pytest.raises(BadInputError, match="no partition 15") as raised:
-        free_partitions(_HOPPER, [15])
     with pytest.raises(BadInputError, match="no partition 15"):
+        list_partitions(board_named("hopper"), [15], addresses={}, switches=None, gpus=())
+    with pytest.raises(BadInputError, match="no partition 15") as raised:
         conflicts(_HOPPER, _HOPPER[0], [15])
 
     assert "0, 1, 2, 3" in raised.value.hint
