@@ -59,7 +59,6 @@ def _node(files: HostFiles, number: int) -> NumaNode | None:
         cpus=_core_by_core(cpus, siblings),
         siblings=siblings,
         memory_kib=int(memory["MemTotal"]) if "MemTotal" in memory else None,
-        free_kib=int(memory["MemFree"]) if "MemFree" in memory else None,
         distances=_distances(files.text(f"{path}/distance")),
         hugepages=_hugepages(files, number),
     )

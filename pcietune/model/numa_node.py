@@ -27,7 +27,6 @@ class NumaNode:
             they are known; empty for a node of memory only.
         siblings: For each of them the CPUs of its core, itself included; missing if not known.
         memory_kib: MemTotal; None if not known.
-        free_kib: MemFree; None if not known.
         distances: To each node, in the order of their numbers; empty if not known.
         hugepages: By their size in KiB.
     """
@@ -36,6 +35,5 @@ class NumaNode:
     cpus: tuple[int, ...]
     siblings: Mapping[int, tuple[int, ...]]
     memory_kib: int | None
-    free_kib: int | None
     distances: tuple[int, ...]
     hugepages: Mapping[int, Hugepages]

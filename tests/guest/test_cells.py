@@ -46,7 +46,6 @@ def node(  # noqa: PLR0913 -- one for each fact
         cpus=tuple(siblings),
         siblings=siblings,
         memory_kib=memory_gib * GIB,
-        free_kib=None,
         distances=distances,
         hugepages=pages or {},
     )

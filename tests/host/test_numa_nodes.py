@@ -53,7 +53,7 @@ def test_each_node_has_its_memory_hugepages_and_distances(tree: TreeHost) -> Non
     nodes = _live(tree).numa_nodes()
 
     assert nodes is not None
-    assert (nodes[0].memory_kib, nodes[0].free_kib) == (64 * GIB, 32 * GIB)
+    assert nodes[0].memory_kib == 64 * GIB
     assert nodes[0].hugepages == {2048: Hugepages(512, 500), GIB: Hugepages(16, 4)}
     assert [nodes[0].distances, nodes[1].distances] == [(10, 21), (21, 10)]
 
@@ -119,7 +119,7 @@ def test_what_is_no_number_is_not_known(tree: TreeHost) -> None:
     nodes = _live(tree).numa_nodes()
 
     assert nodes is not None
-    assert (nodes[0].memory_kib, nodes[0].free_kib, nodes[0].distances) == (None, None, ())
+    assert (nodes[0].memory_kib, nodes[0].distances) == (None, ())
     assert nodes[0].hugepages == {GIB: Hugepages(16, None)}
 
 
@@ -137,7 +137,7 @@ def test_a_recording_keeps_nodes_but_not_what_is_free(tree: TreeHost, tmp_path: 
     assert [node.cpus for node in recorded.values()] == [node.cpus for node in nodes.values()]
     assert recorded[1].siblings == nodes[1].siblings
     assert recorded[1].distances == (21, 10)
-    assert (recorded[0].memory_kib, recorded[0].free_kib) == (64 * GIB, None)
+    assert recorded[0].memory_kib == 64 * GIB
     assert recorded[0].hugepages == {2048: Hugepages(512, None), GIB: Hugepages(16, None)}
 
 
