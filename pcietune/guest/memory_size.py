@@ -5,12 +5,14 @@ import re
 from pcietune.errors import BadInputError, quoted
 from pcietune.guest.forms import MOST_MIB
 
-_AMOUNT = re.compile(r"([0-9]{1,9})([mMgGtT]?)(?:i?[bB])?")
-_MIB = {"": 1, "m": 1, "g": 1 << 10, "t": 1 << 20}
+_AMOUNT = re.compile(r"([0-9]{1,9})([mMgGtT])(?:i?[bB])?")
+_MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
 
 
 def parse_memory(text: str) -> int:
-    """Return an amount such as ``64G`` in MiB; a number alone is MiB, as QEMU's ``-m`` has it.
+    """Return an amount such as ``64G`` in MiB.
+
+    A number alone is refused: QEMU takes it for MiB, and people mean GiB.
 
     Raises:
         BadInputError: It is no amount, none at all, or more than a CPU has addresses for.
@@ -18,7 +20,9 @@ def parse_memory(text: str) -> int:
     found = _AMOUNT.fullmatch(text)
     mib = int(found[1]) * _MIB[found[2].lower()] if found else 0
     if not 1 <= mib <= MOST_MIB:
+        bare = text.isascii() and text.isdigit() and int(text[:9]) > 0
         raise BadInputError(
-            f"{quoted(text)}: no amount of memory", hint="give it as 64G, or in MiB as 65536"
+            f"{quoted(text)}: no amount of memory{' without its unit' if bare else ''}",
+            hint=f"{text}G or {text}M" if bare else "give it as 64G or 512M",
         )
     return mib

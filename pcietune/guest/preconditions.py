@@ -23,9 +23,14 @@ def check_wish(wish: Wish) -> None:
     Raises:
         BadInputError: It cannot.
     """
-    if (wish.gpus is None) == (not wish.functions):
+    if wish.gpus is not None and wish.functions:
         raise BadInputError(
-            "either a number of GPUs, or the functions that the VM gets have to be said",
+            "both a number of GPUs and functions by name were given",
+            hint="leave out --gpus, and name all GPUs by --function; or leave out --function",
+        )
+    if wish.gpus is None and not wish.functions:
+        raise BadInputError(
+            "a number of GPUs, or the functions that the VM gets, has to be said",
             hint="pcietune guest plan --gpus 1",
         )
     if wish.cpus is not None:

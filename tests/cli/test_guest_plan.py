@@ -174,8 +174,8 @@ def test_a_vf_is_given_where_it_is_named(pcietune: Pcietune, tree: TreeHost) -> 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "either a number of GPUs, or the functions"),
-        (("--gpus", "1", "--function", GPU), "either a number of GPUs, or the functions"),
+        ((), "a number of GPUs, or the functions"),
+        (("--gpus", "1", "--function", GPU), "both a number of GPUs and functions"),
         (("--gpus", "1", "--confidential", "on"), "confidential computing is on"),
         (("--gpus", "1", "--mig", "on"), "MIG is on"),
         (("--gpus", "1", "--memory", "lots"), "'lots': no amount of memory"),

@@ -11,9 +11,9 @@ from pcietune.guest.scaled import with_memory
 
 @pytest.mark.parametrize(
     ("typed", "mib"),
-    [("512", 512), ("512M", 512), ("64G", 65536), ("64GiB", 65536), ("1t", 1048576)],
+    [("512M", 512), ("64G", 65536), ("64GiB", 65536), ("1t", 1048576)],
 )
-def test_an_amount_of_memory_is_in_mib_unless_it_says_otherwise(typed: str, mib: int) -> None:
+def test_an_amount_of_memory_is_read_by_its_unit(typed: str, mib: int) -> None:
     assert parse_memory(typed) == mib
 
 
@@ -23,6 +23,13 @@ def test_an_amount_of_memory_is_in_mib_unless_it_says_otherwise(typed: str, mib:
 def test_what_is_no_amount_of_memory_is_refused(typed: str) -> None:
     with pytest.raises(BadInputError, match="no amount of memory"):
         parse_memory(typed)
+
+
+def test_a_number_without_a_unit_is_refused_with_what_to_write() -> None:
+    with pytest.raises(BadInputError, match="without its unit") as refused:
+        parse_memory("64")
+
+    assert refused.value.hint == "64G or 64M"
 
 
 def test_cells_share_out_another_amount_as_they_share_the_planned_one() -> None:
