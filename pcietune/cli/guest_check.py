@@ -59,6 +59,7 @@ def check(
     from pcietune.guest.memory_size import parse_memory
     from pcietune.guest.scaled import with_memory
     from pcietune.host.source import open_host
+    from pcietune.report.json_text import encode
 
     planned = read_plan(plan)
     if memory is not None:
@@ -67,7 +68,7 @@ def check(
         checked = check_vm(planned, host, read_topology(host.files, topology))
         checked = replace(checked, unseen=tuple(host.problems))
     if as_json:
-        show.document(check_document(checked))
+        show.document(encode(check_document(checked)))
     else:
         show.lines(lines(checked))
     unread = {str(row.error): row.error for row in checked.rows if row.error is not None}

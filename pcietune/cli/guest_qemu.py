@@ -42,8 +42,6 @@ def qemu(  # noqa: PLR0913 -- one parameter per option
 
     `pcietune guest plan --gpus 4 --json | pcietune guest qemu - --json`
     """
-    import msgspec
-
     from pcietune.cli import show
     from pcietune.cli.planned import read_plan
     from pcietune.guest.memory_size import parse_memory
@@ -51,6 +49,7 @@ def qemu(  # noqa: PLR0913 -- one parameter per option
     from pcietune.guest.qemu.command_text import command_lines
     from pcietune.guest.qemu.options import Accelerator, QemuOptions
     from pcietune.guest.scaled import with_memory
+    from pcietune.report.json_text import encode
 
     planned = read_plan(plan)
     if memory is not None:
@@ -63,6 +62,6 @@ def qemu(  # noqa: PLR0913 -- one parameter per option
     for warning in planned.warnings:
         show.note(warning)
     if as_json:
-        show.document(msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode())
+        show.document(encode(arguments))
     else:
         show.document("\n".join(command_lines(planned, arguments)))

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from pcietune.cli import show
 from pcietune.cli.planned import read_plan
 from pcietune.errors import BadInputError, ExitCode
@@ -16,6 +14,7 @@ from pcietune.guest.nccl.topology import topology
 from pcietune.guest.nccl.wanted import Wanted, parse_addresses, parse_cpu
 from pcietune.guest.plan import Plan
 from pcietune.host.text_file import read_text
+from pcietune.report.json_text import encode
 
 _HINT = "give a topology file, or - for standard input"
 
@@ -69,7 +68,7 @@ def show_check(file: Path, asked: Asked, *, as_json: bool) -> None:
         complaints=lint(text, library, plan, addresses),
     )
     if as_json:
-        show.document(msgspec.json.format(msgspec.json.encode(checked), indent=2).decode())
+        show.document(encode(checked))
     else:
         show.lines(complaint_lines(checked))
     show.end([], ExitCode.DIFFERS if checked.failed else ExitCode.OK)

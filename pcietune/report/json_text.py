@@ -3,7 +3,7 @@
 import msgspec
 
 
-def encode(document: msgspec.Struct) -> str:
+def encode(document: msgspec.Struct | list[str]) -> str:
     """Return the document as JSON text, indented, its keys in the order of the schema.
 
     A file's name need not be UTF-8, as JSON must; its other bytes are escaped.

@@ -1,5 +1,6 @@
 """``pcietune guest check`` as its users run it, in a VM or on a recording made there."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,6 +163,21 @@ def test_a_topology_file_is_compared_too(pcietune: Pcietune, tmp_path: Path) -> 
     assert run.exit_code == 3
     assert "topology.xml: line 1: " in run.stdout
     assert pcietune(*asked, tmp_path / "none.xml").exit_code == 4
+
+
+def test_a_topology_files_name_that_is_not_utf8_is_escaped_in_the_document(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.xml"))
+    file.write_text('<system version="1"></system>\n')
+    source = _vm(tmp_path, vm_of(PLAN))
+    asked = ("guest", "check", _plan(tmp_path), "--from", source, "--topology")
+
+    run = pcietune(*asked, file, "--json")
+
+    assert run.exit_code == 3
+    document = msgspec.json.decode(run.stdout, type=CheckDocument)
+    assert f"{tmp_path}/bad\\udcff.xml" in {row.subject for row in document.rows}
 
 
 def test_a_topology_file_that_the_environment_names_in_vain_differs(tmp_path: Path) -> None:

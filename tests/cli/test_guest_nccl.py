@@ -1,6 +1,7 @@
 """``pcietune guest nccl``."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,18 @@ def test_the_document_tells_the_same(pcietune: Pcietune, tmp_path: Path) -> None
         (1, "error", "declaration"),
         (2, "warning", "no-cpu"),
     ]
+
+
+def test_a_files_name_that_is_not_utf8_is_escaped_in_the_document(
+    pcietune: Pcietune, tmp_path: Path
+) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.xml"))
+    path.write_text('<system version="2"/>')
+
+    run = pcietune("guest", "nccl", "--check", path, "--json")
+
+    assert run.exit_code == 3
+    assert json.loads(run.stdout)["file"] == f"{tmp_path}/bad\\udcff.xml"
 
 
 def test_a_file_comes_from_a_pipe_too() -> None:

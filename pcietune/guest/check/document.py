@@ -36,11 +36,11 @@ class CheckDocument(msgspec.Struct, kw_only=True, frozen=True):
     exit: int
 
 
-def check_document(checked: Checked) -> str:
-    """Return a check as JSON text."""
+def check_document(checked: Checked) -> CheckDocument:
+    """Return the document of a check."""
     differing = checked.of(Verdict.DIFFERS)
     first = f"{sentence(differing[0])}: {differing[0].why}" if differing else None
-    whole = CheckDocument(
+    return CheckDocument(
         schema=SCHEMA,
         pcietune=__version__,
         vm=checked.name,
@@ -62,4 +62,3 @@ def check_document(checked: Checked) -> str:
         notes=list(checked.notes),
         exit=checked.exit_code,
     )
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
