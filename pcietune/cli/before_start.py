@@ -12,6 +12,7 @@ from pcietune.cli.options import (
     Mode,
     ModeOption,
     ProfileOption,
+    VmFunctionsArgument,
     VmPlanOption,
 )
 
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
 
 
 def before_start(  # noqa: PLR0913 -- one parameter per option
-    addresses: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[ADDRESS...]", help="The VM's functions, each by address or location."
-        ),
-    ] = None,
+    addresses: VmFunctionsArgument = None,
     plan: VmPlanOption = None,
     domain: DomainOption = None,
     source: FromOption = None,

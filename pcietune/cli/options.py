@@ -104,6 +104,10 @@ MemoryOption = Annotated[
         " share it out as they share the planned.",
     ),
 ]
+VmFunctionsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ADDRESS...]", help="The VM's functions, each by address or location."),
+]
 VmPlanOption = Annotated[
     Path | None,
     typer.Option(

@@ -4,7 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcietune.cli.options import DomainOption, FromOption, JsonOption, VmPlanOption
+from pcietune.cli.options import (
+    DomainOption,
+    FromOption,
+    JsonOption,
+    VmFunctionsArgument,
+    VmPlanOption,
+)
 
 if TYPE_CHECKING:
     from pcietune.model.ats_seen import AtsSeen
@@ -13,12 +19,7 @@ _LONGEST_S = 60.0
 
 
 def wait_ats(  # noqa: PLR0913 -- one parameter per option
-    addresses: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[ADDRESS...]", help="The VM's functions, each by address or location."
-        ),
-    ] = None,
+    addresses: VmFunctionsArgument = None,
     plan: VmPlanOption = None,
     domain: DomainOption = None,
     source: FromOption = None,
