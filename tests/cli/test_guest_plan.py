@@ -249,6 +249,7 @@ def test_a_host_that_serves_itself_gives_nothing(pcietune: Pcietune, tree: TreeH
 
     assert run.exit_code == 4
     assert "its duty is baremetal" in run.stderr
+    assert "more by --mode vm, or for good by pcietune mode vm" in run.stderr
 
 
 def test_gpus_that_no_profile_describes_exit_9(pcietune: Pcietune, tmp_path: Path) -> None:

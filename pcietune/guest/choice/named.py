@@ -53,16 +53,26 @@ def _offer(stock: Stock, name: str) -> Offer:
         functions = (offer.chosen.function, *(each.function for each in offer.chosen.companions))
         if any(name == function.location for function in functions):
             return offer
-    owner = stock.owner(PciAddress.parse(name))
+    address = PciAddress.parse(name)
+    below = [each for each in stock.offers() if address in each.chosen.function.ports]
+    if below:
+        raise BadInputError(
+            f"{name} is a port, and no VM gets that: it gets what is below",
+            hint=f"name what is wanted of it: {named(e for e in below if not e.why_not)}",
+        )
+    owner = stock.owner(address)
     if owner is None:
         raise BadInputError(
             f"{name} is none of the GPUs, NICs and NVSwitches of this host that VMs can get",
-            hint=_others(stock, Kind.GPU),
+            hint=f"GPUs that can be given: {named(_free(stock, Kind.GPU))}",
         )
     return owner
 
 
 def _others(stock: Stock, kind: Kind) -> str:
     """Return what could be named instead."""
-    free = [each for each in stock.offers() if each.chosen.kind is kind and not each.why_not]
-    return f"those of its kind that can be given: {named(free)}"
+    return f"those of its kind that can be given: {named(_free(stock, kind))}"
+
+
+def _free(stock: Stock, kind: Kind) -> list[Offer]:
+    return [each for each in stock.offers() if each.chosen.kind is kind and not each.why_not]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from pcietune.guest.stock.offer import Offer
-from pcietune.guest.stock.refusals import ALLOW_FAILING
+from pcietune.guest.stock.refusals import ALLOW_FAILING, MODE_VM
 
 
 def named(offers: Iterable[Offer]) -> str:
@@ -23,7 +23,15 @@ def by_reason(offers: Iterable[Offer]) -> str:
     for offer in offers:
         if offer.why_not:
             reasons.setdefault(offer.why_not[0], []).append(offer)
-    return "; ".join(f"{named(those)}: {why}" for why, those in reasons.items())
+    return "; ".join(
+        f"{named(those)}: {_of_several(why) if len(those) > 1 else why}"
+        for why, those in reasons.items()
+    )
+
+
+def _of_several(why: str) -> str:
+    """Return a phrase about one offer, for several of them."""
+    return f"{why.removesuffix(' has it')} has them" if why.endswith(" has it") else why
 
 
 def or_unless(hint: str, offers: Iterable[Offer]) -> str:
@@ -32,4 +40,7 @@ def or_unless(hint: str, offers: Iterable[Offer]) -> str:
     return "; ".join([hint, *(f"more by {option}{_BEFORE.get(option, '')}" for option in options)])
 
 
-_BEFORE = {ALLOW_FAILING: ", or once what pcietune audit tells is cured"}
+_BEFORE = {
+    ALLOW_FAILING: ", or once what pcietune audit tells is cured",
+    MODE_VM: ", or for good by pcietune mode vm",
+}

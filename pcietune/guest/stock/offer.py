@@ -15,7 +15,8 @@ class Offer:
     Attributes:
         chosen: What the VM gets, with its companions.
         why_not: What keeps it from any VM, each a phrase about it; empty if nothing does.
-        unless: The option with which it would be given all the same; None if none does.
+        unless: The option with which it would be given all the same, or ``--mode vm``, which is the
+            first that it takes; None if none does.
         failing: Findings of the audit that it is given in spite of, each a phrase.
         unsure: What of its use cannot be found out here, each a sentence.
         mates: Addresses of other offers with which it shares an IOMMU group.

@@ -22,7 +22,8 @@ ONLY_VFS = "VMs get its virtual functions, not itself"
 
 ALLOW_FAILING = "--allow-failing"
 SHARE_SWITCHES = "--share-switches"
-"""Options that let a function be given in spite of findings, or of a neighbour."""
+MODE_VM = "--mode vm"
+"""Options that let a function be given in spite of findings, of a neighbour, or of its duty."""
 
 _OWN_BUSINESS = ("isolation.shared-switch", "vfio.binding")
 """Findings that a plan itself minds: with whom a switch is shared, and what VFIO has to get yet."""

@@ -14,6 +14,7 @@ from pcietune.guest.stock.offer import Card, Offer, Stock
 from pcietune.guest.stock.reading import only_node, read_chosen, state_of, total_vfs
 from pcietune.guest.stock.refusals import (
     ALLOW_FAILING,
+    MODE_VM,
     SHARE_SWITCHES,
     Judges,
     findings_against,
@@ -24,6 +25,7 @@ from pcietune.guest.wish import Wish
 from pcietune.model.access import HostAccess
 from pcietune.model.function import FunctionState, PciFunction
 from pcietune.model.location import location_order
+from pcietune.model.profile import ModeName
 from pcietune.model.role_name import RoleName
 from pcietune.model.settings import Tenancy
 from pcietune.tune.audit.audit import Audit
@@ -166,9 +168,10 @@ class _Taking:
             found = findings_against(self._judges, each.function)
             failing |= dict.fromkeys(_about(each, chosen, phrase) for phrase in found)
             unsure |= dict.fromkeys(unsure_of(self._judges, each.function, each.state))
-        unless = None
+        for_vms = self._judges.audited.yardstick.mode is ModeName.VM
+        unless = MODE_VM if why_not and not for_vms else None
         if failing and not self._judges.wish.allow_failing:
-            unless = None if why_not else ALLOW_FAILING
+            unless = unless if why_not else ALLOW_FAILING
             why_not |= failing
             failing = {}
         if not why_not:

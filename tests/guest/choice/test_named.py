@@ -10,6 +10,7 @@ from pcietune.errors import BadInputError
 from pcietune.guest.choice.choice import Choice
 from pcietune.guest.choice.choose import choose
 from pcietune.guest.choice.nvlink import NvLink
+from pcietune.guest.choice.told import by_reason
 from pcietune.guest.kinds import Kind
 from pcietune.guest.stock.offer import Stock
 from pcietune.guest.wish import Wish
@@ -90,6 +91,18 @@ def test_one_that_is_no_gpu_nic_or_nvswitch_is_refused() -> None:
         named(stock_of([Switch()]), "0000:99:00.0")
 
 
+def test_a_port_is_refused_with_what_is_below_it() -> None:
+    stock = stock_of([Switch(busy=frozenset({0}), nics=1), Switch()])
+    port = str(stock.gpus[0].chosen.function.ports[-1])
+
+    with pytest.raises(BadInputError, match="is a port, and no VM gets that") as error:
+        named(replace(stock, cards=()), "0000:11:00.0")
+    with pytest.raises(BadInputError, match=f"{port} is a port"):
+        named(stock, port)
+
+    assert error.value.hint == "name what is wanted of it: 0000:14:00.0"
+
+
 def test_one_whose_iommu_group_would_be_torn_apart_is_refused_with_what_to_add() -> None:
     stock = stock_of([Switch()])
     gpu = replace(stock.gpus[0], mates=frozenset({address(0, 1)}))
@@ -98,3 +111,10 @@ def test_one_whose_iommu_group_would_be_torn_apart_is_refused_with_what_to_add()
         named(replace(stock, gpus=(gpu, *stock.gpus[1:])), GPU, nics=0)
 
     assert error.value.hint == "name all: --function 0000:13:00.0 --function 0000:14:00.0"
+
+
+def test_several_offers_that_one_vm_has_are_told_in_the_plural() -> None:
+    gpus = [replace(each, why_not=("vm0 has it",)) for each in stock_of([Switch()]).gpus]
+
+    assert by_reason(gpus) == "0000:13:00.0, 0000:14:00.0: vm0 has them"
+    assert by_reason(gpus[:1]) == "0000:13:00.0: vm0 has it"
