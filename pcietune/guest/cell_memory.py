@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pcietune.errors import BadInputError
 from pcietune.guest.cell_cpus import Place
+from pcietune.guest.memory_size import memory_told, memory_typed
 from pcietune.guest.shares import least_for_each, most_that_fits, split
 from pcietune.guest.wish import Wish
 from pcietune.model.numa_node import NumaNode
@@ -46,18 +47,18 @@ def memory_of(places: Sequence[Place], wish: Wish) -> Memory:
         steps = split(wish.memory_mib // step, weights)
     most = most_that_fits(room, weights) * step
     least = least_for_each(weights) * step
-    hint = f"--memory {_typed(most)} fits" if most >= least else "name other GPUs"
+    hint = f"--memory {memory_typed(most)} fits" if most >= least else "name other GPUs"
     for place, count, has in zip(places, steps, room, strict=True):
         if not count:
             raise BadInputError(
                 f"node {place.node.number}: the VM has a GPU or NIC on it, and would have no memory"
                 f" there{_pages(wish)}",
-                hint=hint if most < least else f"--memory {_typed(least)} is the least",
+                hint=hint if most < least else f"--memory {memory_typed(least)} is the least",
             )
         if count > has:
             raise BadInputError(
-                f"node {place.node.number}: {_said(count * step)} of memory are wanted"
-                f"{_pages(wish)}, and {_said(has * step)} are there",
+                f"node {place.node.number}: {memory_told(count * step)} of memory are wanted"
+                f"{_pages(wish)}, and {memory_told(has * step)} are there",
                 hint=hint,
             )
     told = [warning for place in places if (warning := _not_known(place.node, wish))]
@@ -75,10 +76,10 @@ def granule_mib(wish: Wish) -> int:
     if wanted is not None and (wanted % step or not wanted):
         nearest = max(wanted // step, 1) * step
         raise BadInputError(
-            f"--memory {_typed(wanted)} is not a number of hugepages of {_said(step)}"
+            f"--memory {memory_typed(wanted)} is not a number of hugepages of {memory_told(step)}"
             if wanted
             else "a VM without memory is none",
-            hint=f"--memory {_typed(nearest)} is",
+            hint=f"--memory {memory_typed(nearest)} is",
         )
     return step
 
@@ -95,10 +96,12 @@ def _room_mib(node: NumaNode, wish: Wish) -> int:
     pages = node.hugepages.get(wish.hugepage_kib)
     if pages is None or not pages.total:
         there = [
-            _said(size // _KIB) for size, other in sorted(node.hugepages.items()) if other.total
+            memory_told(size // _KIB)
+            for size, other in sorted(node.hugepages.items())
+            if other.total
         ]
         raise BadInputError(
-            f"node {node.number} has no hugepages of {_said(wish.hugepage_kib // _KIB)}",
+            f"node {node.number} has no hugepages of {memory_told(wish.hugepage_kib // _KIB)}",
             hint=f"it has some of {' and '.join(there)}"
             if there
             else f"reserve them: echo N > /sys/devices/system/node/node{node.number}/hugepages/"
@@ -151,14 +154,7 @@ def _not_known(node: NumaNode, wish: Wish) -> str | None:
 
 def _pages(wish: Wish) -> str:
     return (
-        "" if wish.hugepage_kib is None else f" in hugepages of {_said(wish.hugepage_kib // _KIB)}"
+        ""
+        if wish.hugepage_kib is None
+        else f" in hugepages of {memory_told(wish.hugepage_kib // _KIB)}"
     )
-
-
-def _typed(mib: int) -> str:
-    """Return a size as the command line takes it."""
-    return f"{mib}M" if mib % _GIB else f"{mib // _GIB}G"
-
-
-def _said(mib: int) -> str:
-    return f"{mib} MiB" if mib % _GIB else f"{mib // _GIB} GiB"

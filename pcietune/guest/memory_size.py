@@ -1,4 +1,4 @@
-"""An amount of memory as people type it."""
+"""An amount of memory as people type it, and as they are told it."""
 
 import re
 
@@ -7,6 +7,7 @@ from pcietune.guest.forms import MOST_MIB
 
 _AMOUNT = re.compile(r"([0-9]{1,9})([mMgGtT])(?:i?[bB])?")
 _MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
+_GIB = 1024  # MiB
 
 
 def parse_memory(text: str) -> int:
@@ -26,3 +27,17 @@ def parse_memory(text: str) -> int:
             hint=f"{text}G or {text}M" if bare else "give it as 64G or 512M",
         )
     return mib
+
+
+def memory_typed(mib: int) -> str:
+    """Return an amount as ``parse_memory`` takes it."""
+    return f"{mib // _GIB}G" if _is_in_gib(mib) else f"{mib}M"
+
+
+def memory_told(mib: int) -> str:
+    """Return an amount as people read it: ``64 GiB``."""
+    return f"{mib // _GIB} GiB" if _is_in_gib(mib) else f"{mib} MiB"
+
+
+def _is_in_gib(mib: int) -> bool:
+    return mib > 0 and mib % _GIB == 0

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from pcietune.guest.devices import Bridge, Passed
 from pcietune.guest.kinds import BridgeKind, Kind, NvSwitchModel
+from pcietune.guest.memory_size import memory_told
 from pcietune.guest.number_list import number_list
 from pcietune.guest.pair_lines import pair_lines
 from pcietune.guest.plan import Cell, Plan
@@ -14,7 +15,6 @@ _ACTIVATORS = {
     NvSwitchModel.SHARED: "the service VM",
     NvSwitchModel.HOST: "the host's Fabric Manager",
 }
-_MIB_PER_GIB = 1024
 _KIB_PER_MIB = 1024
 
 
@@ -31,7 +31,8 @@ def plan_lines(plan: Plan, file: str | None) -> Iterator[str]:
     budget = plan.budget
     yield (
         f"buses {budget.buses} in use, {budget.spare_buses} to spare; windows of"
-        f" {_memory(budget.memory_64_mib)} and, below 4 GiB, {_memory(budget.memory_32_mib)}"
+        f" {memory_told(budget.memory_64_mib)}"
+        f" and, below 4 GiB, {memory_told(budget.memory_32_mib)}"
     )
     if plan.nvswitch.partition is not None:
         yield (
@@ -117,17 +118,12 @@ def _cell(cell: Cell) -> str:
     """Return one NUMA node of the VM; numbers of CPUs as taskset takes them."""
     pages = "" if cell.hugepage_kib is None else f" in {_memory_of_page(cell.hugepage_kib)} pages"
     count = len(cell.vcpus)
-    held = f"{count} vCPU{_plural('vCPU', count)}, {_memory(cell.memory_mib)}{pages}"
+    held = f"{count} vCPU{_plural('vCPU', count)}, {memory_told(cell.memory_mib)}{pages}"
     if cell.host_node is None:
         return f"NUMA node {cell.cell} of the VM: {held}, bound to nothing"
     pinned = f" on CPUs {number_list(cell.host_cpus)}" if cell.host_cpus else ""
     return f"NUMA node {cell.cell} of the VM: {held}, of the host's node {cell.host_node}{pinned}"
 
 
-def _memory(mib: int) -> str:
-    whole = mib % _MIB_PER_GIB == 0 and mib > 0
-    return f"{mib // _MIB_PER_GIB} GiB" if whole else f"{mib} MiB"
-
-
 def _memory_of_page(kib: int) -> str:
-    return _memory(kib // _KIB_PER_MIB)
+    return memory_told(kib // _KIB_PER_MIB)

@@ -8,6 +8,7 @@ from pcietune.host.host_files import HostFiles
 from pcietune.model.numa_node import Hugepages, NumaNode
 
 NODES = "sys/devices/system/node"
+NODES_WITH_CPUS = f"{NODES}/has_cpu"
 CPUS = "sys/devices/system/cpu"
 NODE_FILES = ("cpulist", "distance")
 HUGEPAGES = "hugepages"
@@ -18,6 +19,16 @@ SIBLINGS = ("topology/core_cpus_list", "topology/thread_siblings_list")
 _NODE = re.compile(r"node([0-9]{1,4})")
 _HUGEPAGES = re.compile(r"hugepages-([0-9]{1,9})kB")
 _KIB = re.compile(r"Node [0-9]+ (\w+): +([0-9]{1,15}) kB")
+
+
+def count_nodes_with_cpus(files: HostFiles) -> int | None:
+    """Return how many nodes have CPUs; None if unreadable.
+
+    A node of memory only (CXL, a GPU's own) is none that a device is near to or far from. The file
+    holds ranges, as in ``0-3,8`` (Documentation/ABI/stable/sysfs-devices-node).
+    """
+    nodes = parse_list(files.text(NODES_WITH_CPUS) or "")
+    return len(nodes) or None if nodes is not None else None
 
 
 def read_nodes(files: HostFiles) -> Mapping[int, NumaNode] | None:

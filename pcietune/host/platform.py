@@ -6,7 +6,7 @@ from pathlib import Path
 from pcietune.host.firmware.tables import read_tables
 from pcietune.host.host_files import HostFiles
 from pcietune.host.iommu import read_groups, read_units
-from pcietune.host.numa import read_numa_nodes
+from pcietune.host.numa_nodes import count_nodes_with_cpus
 from pcietune.model.platform import Lockdown, Platform
 
 DMI_FIELDS = (
@@ -54,7 +54,7 @@ def read_platform(files: HostFiles) -> Platform:
         dmar=tables.dmar,
         root_complex_ats=tables.root_complex_ats,
         damaged_tables=tables.damaged,
-        numa_nodes=read_numa_nodes(files),
+        numa_nodes=count_nodes_with_cpus(files),
     )
 
 

@@ -10,7 +10,7 @@ from pcietune.host.firmware.iort import IORT
 from pcietune.host.function_state import number_of_virtual_functions
 from pcietune.host.functions import DEVICES
 from pcietune.host.iommu import GROUPS, UNITS
-from pcietune.host.numa import NODES_WITH_CPUS
+from pcietune.host.numa_nodes import NODES_WITH_CPUS
 from pcietune.host.nvidia.kept import NVIDIA_GPUS
 from pcietune.host.owners.read_owners import owners_of
 from pcietune.host.platform import (

@@ -6,7 +6,7 @@ import pytest
 from trees.host import TreeHost
 
 from pcietune.host.host_files import HostFiles
-from pcietune.host.numa import read_numa_nodes
+from pcietune.host.numa_nodes import count_nodes_with_cpus
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,8 @@ def test_nodes_with_cpus_are_counted(tmp_path: Path, text: str, count: int | Non
     tree = TreeHost(tmp_path)
     tree.put("sys/devices/system/node/has_cpu", text)
 
-    assert read_numa_nodes(HostFiles(tmp_path, recorded=True)) == count
+    assert count_nodes_with_cpus(HostFiles(tmp_path, recorded=True)) == count
 
 
 def test_a_kernel_without_numa_does_not_tell(tmp_path: Path) -> None:
-    assert read_numa_nodes(HostFiles(tmp_path, recorded=True)) is None
+    assert count_nodes_with_cpus(HostFiles(tmp_path, recorded=True)) is None
